@@ -2,8 +2,8 @@
 
 numba compiles under one lock a process, so that threads would gain nothing. The second process is started when the command
 finds the first kernel missing: with all kernels on disk there is none. It works from the far end of the list of wishes, and
-of a kernel that both need at once one of the two waits for the other (`_kernel_store`). It ends with the command, whose end
-it sees by its standard input. ``GAPLESS_BACKGROUND=off`` does without it, and so does a machine with one core.
+of a kernel that both need at once one of the two waits for the other (`_compile/kernel_store`). It ends with the command, whose
+end it sees by its standard input. ``GAPLESS_BACKGROUND=off`` does without it, and so does a machine with one core.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ import threading
 import time
 from collections.abc import Iterator
 from queue import Empty, SimpleQueue
+
+from gapless._compile import kernel_store
+from gapless._runtime import clock
 
 #: A fit of its own for each name; what larger tables need besides is compiled by the command when it needs it.
 _CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from gapless._background import serve; serve()"
@@ -38,10 +41,8 @@ class _Second:
 
     def start(self) -> tuple[str, str]:
         """Start the process; in words, who compiles from now on, and for which call."""
-        from gapless._compile import kernel_store as store
-
         places = json.dumps([os.path.abspath(place) for place in sys.path])
-        own = {"GAPLESS_BACKGROUND": "off", "GAPLESS_QUIET": "1", "GAPLESS_PROCESSOR": store.level()}
+        own = {"GAPLESS_BACKGROUND": "off", "GAPLESS_QUIET": "1", "GAPLESS_PROCESSOR": kernel_store.level()}
         with contextlib.suppress(OSError):
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _CHILD, places],
@@ -75,8 +76,8 @@ def beside(*names: str, call: str = "") -> Iterator[None]:
     ``call``: whose kernels the line at the beginning names, with an estimate of their seconds.
     """
     global _running
+    # Imported here: numba takes 2 s, which the help of a command does not need.
     from gapless._compile import kernel_cache
-    from gapless._runtime import clock
     from gapless._runtime.threads import available_cores
 
     if _running is not None or os.environ.get("GAPLESS_BACKGROUND") == "off" or available_cores() < 2:

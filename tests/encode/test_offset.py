@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapless.encode.offset import Offset, encode_offset
+from gapless.encode.offset import encode_offset
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,3 @@ def test_scaling_without_penalty_is_refused(arguments):
 def test_bad_scaling(scaling):
     with pytest.raises(ValueError, match="intercept_scaling"):
         encode_offset(True, True, scaling)
-
-
-def test_both_ways():
-    assert Offset("penalised", 4.0).to_intercept(0.25) == 1.0
-    for offset in (Offset("none"), Offset("free"), Offset("penalised", 4.0)):
-        b = offset.to_intercept(0.3)
-        assert offset.to_intercept(offset.from_intercept(b)) == b
-    assert Offset("none").to_intercept(5.0) == 0.0

@@ -170,7 +170,7 @@ def test_dual_step_is_the_top_along_a_coordinate(name):
 
 def test_a_loss_must_be_complete():
     with pytest.raises(TypeError, match="missing: \\['conjugate'"):
-        verbs.bind(losses.Hinge, value=None, slope=None, curvature=None)
+        verbs.bind(losses.Hinge, {"value": None, "slope": None, "curvature": None})
 
 
 @compiled(vectorise=True)

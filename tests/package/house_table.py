@@ -257,12 +257,25 @@ def as_markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
+def with_table(page: str, table: str) -> str:
+    """The text of ARCHITECTURE.md with this table in the place of the one with the same first line; all else stays."""
+    lines = page.splitlines(keepends=True)
+    head = table.splitlines(keepends=True)[0]
+    places = [number for number, line in enumerate(lines) if line == head]
+    if len(places) != 1:
+        raise ValueError(
+            f"ARCHITECTURE.md has {len(places)} tables that begin with {head.strip()}, and this writes one"
+        )
+    end = start = places[0]
+    while end < len(lines) and lines[end].startswith("|"):
+        end += 1
+    return "".join((*lines[:start], table, *lines[end:]))
+
+
 def write() -> None:
     """Put the table into ARCHITECTURE.md, in the place of the one that stands there."""
     page = ROOT / "ARCHITECTURE.md"
-    text = page.read_text("utf-8")
-    start = text.index("| family | problems |")
-    page.write_text(text[:start] + as_markdown() + text[text.index("\n\n", start) + 1 :], encoding="utf-8")
+    page.write_text(with_table(page.read_text("utf-8"), as_markdown()), encoding="utf-8")
 
 
 if __name__ == "__main__":

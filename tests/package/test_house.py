@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gapless.judge.kinds import KINDS
 from tests.package import house_metrics, house_table
 from tests.package.house_debt import SLACK, grown, paid, read_debt, shorten, write_debt
 from tests.package.house_metrics import LIMITS, House, measure
@@ -69,6 +70,27 @@ def test_every_file_has_its_family_or_is_shared_by_all():
 def test_the_table_stands_in_the_architecture():
     """`python -m tests.package.house_table` puts it there."""
     assert house_table.as_markdown() in (house_table.ROOT / "ARCHITECTURE.md").read_text("utf-8")
+
+
+def test_the_table_replaces_itself_alone():
+    page = (house_table.ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    table = house_table.as_markdown()
+    head = table.splitlines()[0]
+    short = f"{head}\n|---|\n"
+    assert page.count("\n| family |") == 2  # the other one says what the kinds of certificates claim
+    assert house_table.with_table(page, short) == page.replace(table, short)
+    assert house_table.with_table(page.replace(table, short), table) == page
+    assert house_table.with_table(f"a\n{table}", short) == f"a\n{short}"
+    for wrong in (page.replace(head, "| family | fits |"), page + table):
+        with pytest.raises(ValueError, match="and this writes one"):
+            house_table.with_table(wrong, table)
+
+
+def test_every_kind_of_certificate_stands_in_the_architecture():
+    """Kinds without a gap: ARCHITECTURE.md says what they claim."""
+    page = (house_table.ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    kinds = {kind for family in KINDS for kind in family.certificate_kinds} - {"gap"}
+    assert {kind for kind in kinds if f"| `{kind}` |" not in page} == set()
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree, prepare_columns
+from gapless.solvers.tree.codes import prepare_columns
+from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree
 from tests.tree.exhaustive import best_cut
 
 PROBLEMS = 300

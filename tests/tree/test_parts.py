@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from gapless.solvers.tree import codes as tree_codes
-from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree, prepare_columns
+from gapless.solvers.tree.codes import prepare_columns
+from gapless.solvers.tree.thresholds import TreeThresholds
+from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree
 
 
 def problem(rng, n, d, kind):
@@ -67,7 +69,7 @@ def test_orders_need_not_be_kept(monkeypatch):
         w = rng.random(500)
         kept = grow_tree(prepare_columns(X), target, w, TreeLimits())
         with monkeypatch.context() as patch:
-            patch.setattr(tree_codes, "ORDERED_ROWS", 0)
+            patch.setattr(tree_codes, "TREE_THRESHOLDS", TreeThresholds(ordered_rows=0))
             columns = prepare_columns(X)
             assert columns.order.size == 0
             again = grow_tree(columns, target, w, TreeLimits())

@@ -8,7 +8,7 @@ from types import FrameType
 
 #: Processor seconds of a first call on a small table of float64 without kernels, less those of the same call with them:
 #: `python -m benchmarks.cold`, whose machine stands in benchmarks/results/cold.md. `tests/package/test_cold.py` holds them.
-SECONDS: dict[str, float] = {
+SECONDS = {
     "LinearRegression": 0.8,
     "Ridge": 1.2,
     "LinearSVC": 3.4,

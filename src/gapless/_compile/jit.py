@@ -18,9 +18,6 @@ from gapless._compile.kernel_store import cache_folder
 
 __all__ = ["cache_folder", "compiled", "instruction", "kept"]
 
-#: Reassociation and fused multiply-add let a reduction use vector registers. NaN and infinity keep their meaning.
-VECTORISE = {"reassoc", "contract", "nsz"}
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -48,7 +45,9 @@ def compiled(
         )
     if config.DISABLE_JIT:
         return function
-    flags = (VECTORISE | {"nnan"} if finite else VECTORISE) if vectorise else False
+    # Reassociation and fused multiply-add let a reduction use vector registers. NaN and infinity keep their meaning.
+    vector = {"reassoc", "contract", "nsz"}
+    flags = (vector | {"nnan"} if finite else vector) if vectorise else False
     # No kernel is called from C: the wrapper for such calls would be compiled with every kernel, and used by nobody.
     options: dict[str, Any] = {"nogil": True, "fastmath": flags, "error_model": "numpy", "no_cfunc_wrapper": True}
     if inner or not allocates:

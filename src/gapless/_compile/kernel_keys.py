@@ -31,9 +31,8 @@ def verbs_key() -> str:
     digest = hashlib.blake2b(f"{numba.__version__} {llvmlite.__version__}".encode(), digest_size=8)
     for name in settings:
         value = getattr(config, name, None)
-        digest.update(
-            f" {name}={getattr(value, '_raw_value', value)}".encode()
-        )  # OPT: "max" is an integer 3 of its own
+        # OPT: "max" is an integer 3 of its own
+        digest.update(f" {name}={getattr(value, '_raw_value', value)}".encode())
     for file in verb_files():
         digest.update(file.relative_to(PACKAGE).as_posix().encode())
         digest.update(_source(file))
@@ -42,10 +41,8 @@ def verbs_key() -> str:
 
 def verb_files() -> list[Path]:
     """The sources that can be in any kernel."""
-    files = [
-        PACKAGE / "_compile" / "jit.py",
-        PACKAGE / "_compile" / "inline.py",
-    ]  # flags of all kernels, and how verbs are written into them
+    # flags of all kernels, and how verbs are written into them
+    files = [PACKAGE / "_compile" / "jit.py", PACKAGE / "_compile" / "inline.py"]
     files.append(PACKAGE / "judge" / "fingerprint.py")  # constants of one kernel
     for name in VERB_FILES:
         place = PACKAGE / name

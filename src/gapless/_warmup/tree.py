@@ -12,16 +12,9 @@ from gapless._warmup.samples import Samples
 from gapless._warmup.step import Step
 from gapless.estimators.bagging import BaggingClassifier
 from gapless.registry import with_kernels
+from gapless.solvers.tree.codes import prepare_columns
 from gapless.solvers.tree.prune import prune_tree
-from gapless.solvers.tree.tree import (
-    TreeLimits,
-    TreeTarget,
-    all_finite,
-    find_leaves,
-    grow_tree,
-    pack_tree,
-    prepare_columns,
-)
+from gapless.solvers.tree.tree import TreeLimits, TreeTarget, all_finite, find_leaves, grow_tree, pack_tree
 
 
 def steps(samples: Samples) -> Iterator[Step]:

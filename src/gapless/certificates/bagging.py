@@ -19,8 +19,6 @@ from gapless.certificates.base import NO_KEY, WithoutGap
 from gapless.judge.fingerprint import digest
 from gapless.rows.hashes import row_hashes
 
-__all__ = ["EnsembleCertificate", "bag_block", "mark_of_targets"]
-
 
 def mark_of_targets(X: Any, y: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
     """A fingerprint for class indices or real targets, of one or several columns."""

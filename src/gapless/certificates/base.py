@@ -18,9 +18,6 @@ import numpy as np
 from gapless.certificates.model_document import decode_float, encode_float
 from gapless.errors import STATUSES, short
 
-__all__ = ["NO_KEY", "BaseCertificate", "Block", "WithoutGap", "check_status"]
-
-
 #: Metadata of a field that has no key in the JSON block.
 NO_KEY = {"key": False}
 
@@ -64,6 +61,17 @@ def _codings(cls: Any) -> tuple[_Coding, ...]:
     return tuple(found)
 
 
+class HasStatus:
+    """Something that says how it ended."""
+
+    status: str
+
+    @property
+    def converged(self) -> bool:
+        """Whether the status is "converged"."""
+        return self.status == "converged"
+
+
 class Block:
     """The base of a dataclass whose fields are a JSON block; a field whose default is None has no key where it is None."""
 
@@ -92,7 +100,7 @@ def read_block(cls: type, block: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-class BaseCertificate:
+class BaseCertificate(HasStatus):
     """The base of all certificates; a subclass is a frozen dataclass, its fields in the order of the document's keys.
 
     Attributes
@@ -101,7 +109,6 @@ class BaseCertificate:
     """
 
     kind: str
-    status: str
     seconds: float
     compile_seconds: float
     backend: str
@@ -111,11 +118,6 @@ class BaseCertificate:
 
     def __post_init__(self) -> None:
         check_status(self.status)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the status is "converged"."""
-        return self.status == "converged"
 
     @property
     def estimator(self) -> str:

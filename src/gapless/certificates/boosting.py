@@ -28,8 +28,6 @@ from gapless._runtime.results import result
 from gapless.certificates.base import NO_KEY, WithoutGap
 from gapless.errors import short
 
-__all__ = ["BoostingCertificate", "enough_rounds"]
-
 
 def enough_rounds(errors: np.ndarray, n: int) -> int | None:
     """ln(2n) / (2 edge^2), rounded up, for the smallest edge of the rounds; None where that is 0."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -13,15 +13,18 @@ from scipy import sparse
 from gapless.judge.fingerprint import digest
 from gapless.rows.hashes import row_hashes
 
-#: Rows whose hashes are held at a time where only their digest is wanted.
-ROWS_PER_SLICE = 1 << 17
-
 
 def digest_of_rows(X: Any) -> str:
     """The digest of ``row_hashes(X)``, which are not kept: they would take 16 bytes a row."""
-    if sparse.issparse(X) or X.ndim != 2 or X.dtype.kind not in "fiub" or X.shape[0] <= ROWS_PER_SLICE:
+    if sparse.issparse(X) or X.ndim != 2 or X.dtype.kind not in "fiub":
         return digest(row_hashes(X), "<u8")
-    return _in_slices((row_hashes(X[at : at + ROWS_PER_SLICE]) for at in range(0, X.shape[0], ROWS_PER_SLICE)), "<u8")
+    return _in_slices((row_hashes(X[part]) for part in _slices(X.shape[0])), "<u8")
+
+
+def _slices(n: int) -> Iterator[slice]:
+    """The rows whose hashes are held at a time where only their digest is wanted; one empty slice of no rows."""
+    rows = 1 << 17
+    return (slice(at, min(n, at + rows)) for at in range(0, max(n, 1), rows))
 
 
 def _in_slices(slices: Iterable[np.ndarray], dtype: str) -> str:
@@ -34,8 +37,7 @@ def _in_slices(slices: Iterable[np.ndarray], dtype: str) -> str:
 
 @lru_cache(maxsize=4)
 def digest_of_ones(n: int) -> str:
-    ones = np.ones(min(n, ROWS_PER_SLICE))
-    return _in_slices((ones[: min(n - at, ROWS_PER_SLICE)] for at in range(0, max(n, 1), ROWS_PER_SLICE)), "<f8")
+    return _in_slices((np.ones(part.stop - part.start) for part in _slices(n)), "<f8")
 
 
 def fingerprint(
@@ -56,6 +58,6 @@ def fingerprint(
         "n_rows": n,
         "n_features": int(X.shape[1]),
         "rows": digest_of_rows(X) if hashes is None else digest(hashes, "<u8"),
-        "labels": _in_slices((labels[at : at + ROWS_PER_SLICE] for at in range(0, max(n, 1), ROWS_PER_SLICE)), "<i8"),
+        "labels": _in_slices((labels[part] for part in _slices(n)), "<i8"),
         "weights": digest_of_ones(n) if weights is None else digest(weights, "<f8"),
     }

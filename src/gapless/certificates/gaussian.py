@@ -17,8 +17,6 @@ from gapless._runtime.results import result
 from gapless._runtime.written import written
 from gapless.certificates.base import NO_KEY, WithoutGap
 
-__all__ = ["MomentsCertificate"]
-
 
 @result
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

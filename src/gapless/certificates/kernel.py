@@ -26,9 +26,6 @@ from gapless.problems.kernel import KernelDual
 from gapless.problems.units_of_C import Objective
 from gapless.solvers.solution import Solution
 
-__all__ = ["KernelCertificate", "Pair", "assemble_kernel", "certify_kernel", "kernel_block", "kernel_from_block"]
-
-
 #: Nothing is claimed where rounding may be more than this share of the objective.
 KERNEL_ROUNDING_SHARE = 0.01
 

@@ -19,7 +19,7 @@ import numpy as np
 from gapless._compile.kernel_store import backend
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.certificates.base import NO_KEY, BaseCertificate, Block
+from gapless.certificates.base import NO_KEY, BaseCertificate, Block, HasStatus
 from gapless.certificates.fingerprint import digest_of_ones, digest_of_rows
 from gapless.certificates.model_document import decode_float
 from gapless.certificates.subproblem import ROUNDING_SHARE, certify_values
@@ -29,12 +29,10 @@ from gapless.numbers import relative_gap
 from gapless.problems.least_squares import LeastSquares
 from gapless.problems.r_squared import r_squared
 
-__all__ = ["LeastSquaresCertificate", "Target", "certify_least_squares"]
-
 
 @result
 @dataclass(frozen=True)
-class Target(Block):
+class Target(HasStatus, Block):
     """The figures of one target. With a gap: primal, dual, gap, relative_gap; without: orthogonality. The others of
     these are None. ``rounding`` bounds the rounding in the gap or in the orthogonality.
 
@@ -60,11 +58,6 @@ class Target(Block):
     dual: float | None = None
     gap: float | None = None
     relative_gap: float | None = None
-
-    @property
-    def converged(self) -> bool:
-        """Whether the status is "converged"."""
-        return self.status == "converged"
 
     def __str__(self) -> str:
         figure = (

@@ -35,8 +35,6 @@ from gapless.numbers import gamma
 from gapless.problems.likelihood import Likelihood
 from gapless.problems.units_of_C import Objective, objective
 
-__all__ = ["GradientCertificate", "certify_gradient"]
-
 
 def certify_gradient(
     problem: Likelihood, coef: np.ndarray, intercept: np.ndarray, ending: str, tol: float

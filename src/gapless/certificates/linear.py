@@ -22,8 +22,7 @@ from gapless.errors import Shortfall, above_optimum, convergence_message, short,
 from gapless.judge.fingerprint import digest
 from gapless.numbers import relative_gap
 from gapless.problems.units_of_C import Objective, objective
-
-__all__ = ["Certificate", "assemble"]
+from gapless.solvers.solution import DESCENTS
 
 
 @result
@@ -109,11 +108,6 @@ class Certificate(BaseCertificate):
         if self.converged:
             return None
         worst = self.worst
-        diverged = False
-        if worst.status == "not_finite":
-            from gapless.solvers.linear.solve import DESCENTS  # rarely asked, and heavy
-
-            diverged = worst.solver in DESCENTS
         fit = Shortfall(
             worst.status, self.seconds, worst.relative_gap, self.tol, worst.primal, worst.dual, worst.rounding, worst.n_iter,
             max_iter, time_limit,
@@ -124,7 +118,7 @@ class Certificate(BaseCertificate):
             worst=f"{self.class_name(worst.positive)} against the rest",
             unconverged=sum(not sub.converged for sub in self.subproblems),
             subproblems=len(self.subproblems),
-            diverged=worst.solver if diverged else None,
+            diverged=worst.solver if worst.status == "not_finite" and worst.solver in DESCENTS else None,
         )
 
     def _ending(self) -> str:

@@ -18,19 +18,6 @@ import numpy as np
 import gapless
 from gapless._runtime.written import written
 
-__all__ = [
-    "decode_classes",
-    "decode_float",
-    "decode_parameters",
-    "encode_classes",
-    "encode_float",
-    "encode_parameters",
-    "problem_block",
-    "statement",
-]
-
-_NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-
 
 def encode_float(value: Any) -> float | str:
     """A float as JSON can write it, exactly."""
@@ -43,9 +30,9 @@ def encode_float(value: Any) -> float | str:
 def decode_float(value: Any) -> float:
     """The inverse of ``encode_float``."""
     if isinstance(value, str):
-        if value not in _NON_FINITE:
+        if value not in ("inf", "-inf", "nan"):
             raise ValueError(f"expected a number, got the string {written(value)}")
-        return _NON_FINITE[value]
+        return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"expected a number, got {written(value)}")
     return float(value)
@@ -80,14 +67,17 @@ def decode_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters to hand to an estimator: "inf" is a float again and class weights are a dict."""
     decoded: dict[str, Any] = {}
     for name, value in parameters.items():
-        if isinstance(value, str) and value in _NON_FINITE:
-            value = _NON_FINITE[value]
-        elif name == "class_weight" and isinstance(value, list):
-            value = {key: _NON_FINITE.get(item, item) if isinstance(item, str) else item for key, item in value}
+        value = _decode_non_finite(value)
+        if name == "class_weight" and isinstance(value, list):
+            value = {key: _decode_non_finite(item) for key, item in value}
         elif name == "schedule" and isinstance(value, list):
             value = gapless.Schedule(**dict(value))
         decoded[name] = value
     return decoded
+
+
+def _decode_non_finite(value: Any) -> Any:
+    return float(value) if isinstance(value, str) and value in ("inf", "-inf", "nan") else value
 
 
 def encode_classes(classes: Any) -> dict[str, Any]:

@@ -39,8 +39,6 @@ from gapless.errors import short
 from gapless.numbers import UNIT, gamma
 from gapless.rows import Rows, is_sparse, n_features, norms2, scores
 
-__all__ = ["BoundCertificate", "MistakeBound", "Perceived", "Witness", "count_errors", "mistake_bound"]
-
 
 class MistakeBound(NamedTuple):
     """Radius and margin of the rows as they were used, and the most mistakes there can be."""

@@ -38,8 +38,6 @@ from gapless.solvers.separation.decide import separate
 from gapless.solvers.separation.frame import Undecided, integers_of
 from gapless.solvers.separation.proofs import Proof
 
-__all__ = ["Separability", "separability"]
-
 
 @result
 @dataclass(frozen=True, eq=False, repr=False)

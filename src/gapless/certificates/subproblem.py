@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
-from gapless.certificates.base import Block, check_status
+from gapless.certificates.base import Block, HasStatus, check_status
 from gapless.numbers import relative_gap
-
-__all__ = ["Subproblem", "certify", "certify_values", "worst_of"]
 
 
 @result
 @dataclass(frozen=True)
-class Subproblem(Block):
+class Subproblem(HasStatus, Block):
     """The gap of one problem; ``positive`` is the index of the class that is +1, None where all classes are in it.
 
     Attributes
@@ -52,11 +50,6 @@ class Subproblem(Block):
 
     def __post_init__(self) -> None:
         check_status(self.status)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the status is "converged"."""
-        return self.status == "converged"
 
     def __str__(self) -> str:
         figures = f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.1e}"
@@ -154,9 +147,8 @@ def certify(
     if math.isfinite(primal) and math.isfinite(dual):
         rounding = problem.rounding(theta, z, u, combined, primal)
         size = max(abs(primal), abs(dual))
-        if (
-            not rounding <= ROUNDING_SHARE * size and solution.status != "not_finite"
-        ):  # a fit that says so keeps the figures it has
+        # a fit that says so keeps the figures it has
+        if not rounding <= ROUNDING_SHARE * size and solution.status != "not_finite":
             size = max(size, 0.0 if hard else float(problem.primal(np.zeros_like(theta), np.zeros_like(z))))
             rounding = rounding if rounding <= ROUNDING_SHARE * size else math.inf
     return certify_values(

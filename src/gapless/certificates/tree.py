@@ -21,8 +21,6 @@ from gapless.certificates.model_document import encode_float, statement
 from gapless.judge.fingerprint import digest
 from gapless.solvers.tree.tree import Tree, TreeLimits
 
-__all__ = ["GrownTree", "TreeCertificate", "TreeData", "certify_tree"]
-
 
 @result
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -21,8 +21,6 @@ from gapless.certificates.separation import Separability
 from gapless.certificates.tree import TreeCertificate
 from gapless.solvers.loop import audible
 
-__all__ = ["last_step", "names_rows", "rows_as_named", "verify"]
-
 
 def last_step(model: Any, X: Any) -> tuple[Any, Any]:
     """The last step of a scikit-learn pipeline and X as that step sees it; any other model as it is."""

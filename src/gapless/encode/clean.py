@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["ready"]
-
 
 def ready(estimator: Any, X: Any, y: Any) -> bool:
     """Whether X is a finite array in C order, or CSR matrix, of float32 or float64, and y an array of as many whole numbers.

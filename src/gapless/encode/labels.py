@@ -16,8 +16,6 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gapless._runtime.written import written
 
-__all__ = ["Labels", "decode_labels", "encode_labels", "one_class_error"]
-
 
 @dataclass(frozen=True, eq=False)
 class Labels:

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from gapless._runtime.written import written
 
-__all__ = ["Offset", "encode_offset"]
-
 
 class Offset(NamedTuple):
     """``kind`` is "none", "penalised" or "free"; ``scale`` is the value of the extra feature (1 unless
@@ -23,18 +21,6 @@ class Offset(NamedTuple):
 
     kind: str
     scale: float = 1.0
-
-    def to_intercept(self, v: float) -> float:
-        """b, from the weight v of the extra feature (penalised) or from b itself (free)."""
-        if self.kind == "none":
-            return 0.0
-        return self.scale * v if self.kind == "penalised" else v
-
-    def from_intercept(self, b: float) -> float:
-        """The inverse of ``to_intercept``: where a resumed fit starts."""
-        if self.kind == "none":
-            return 0.0
-        return b / self.scale if self.kind == "penalised" else b
 
 
 def encode_offset(fit_intercept: Any, penalize_intercept: Any = False, intercept_scaling: Any = 1) -> Offset:

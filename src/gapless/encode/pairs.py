@@ -6,8 +6,6 @@ from itertools import combinations
 
 import numpy as np
 
-__all__ = ["confidences_of_pairs", "count_votes", "pairs_of_classes"]
-
 
 def pairs_of_classes(K: int) -> list[tuple[int, int]]:
     """(positive, negative): classes 1 and 0, or each pair of more classes with the first one positive, as in scikit-learn."""

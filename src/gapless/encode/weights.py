@@ -17,8 +17,6 @@ import numpy as np
 from gapless._runtime.written import written
 from gapless.encode.labels import Labels, one_class_error
 
-__all__ = ["Costs", "check_sample_weight", "costs", "resolve_class_weight", "weightless_classes"]
-
 
 def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
     """float64 weights, one a row: from None (ones), a number, or an array-like."""

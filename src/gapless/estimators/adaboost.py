@@ -300,9 +300,8 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         """
         check_is_fitted(self, "estimator_weights_")
         total = self._votes(self._read(X))
-        mass = (
-            float(np.cumsum(self.estimator_weights_)[-1]) if self.estimator_weights_.size else 1.0
-        )  # in order, to the bit
+        # in order, to the bit
+        mass = float(np.cumsum(self.estimator_weights_)[-1]) if self.estimator_weights_.size else 1.0
         return compute_scores(total, mass, self.n_classes_)
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:

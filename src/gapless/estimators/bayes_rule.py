@@ -10,8 +10,6 @@ import numpy as np
 from gapless._runtime.results import result
 from gapless.solvers.gaussian import log_posterior
 
-__all__ = ["BayesRule", "bayes_rule", "check_priors"]
-
 
 @result
 class BayesRule(NamedTuple):

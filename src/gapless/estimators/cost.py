@@ -22,14 +22,6 @@ from gapless.estimators.shared.kernel_machine import KernelMachine
 from gapless.gram.blocks import build_gram
 from gapless.kernels.named import named_kernel
 
-__all__ = ["Cost", "estimate_cost"]
-
-#: Support vectors as a share of the rows: few, usual, all; and how often each of them moves.
-SHARES = (0.05, 0.3, 1.0)
-MOVES = (2.0, 3.0, 5.0)
-#: Rows and columns of the piece that is timed.
-PILOT = (4096, 512)
-
 
 @result
 class Cost(NamedTuple):
@@ -80,12 +72,12 @@ def estimate_cost(model: Any, X: Any) -> Cost:
         )
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
     n, d = X.shape
-    some = np.random.default_rng(0).permutation(n)[: PILOT[0]]
+    some = np.random.default_rng(0).permutation(n)[:4096]  # rows that are timed
     part = X[np.ix_(some, some)] if model.kernel == "precomputed" else X[np.sort(some)]
     gamma = resolve_gamma(model.gamma, part, np.ones(part.shape[0])) if model.kernel != "precomputed" else 1.0
     kernel = named_kernel(model.kernel, int(model.degree), gamma, float(model.coef0))
     cache = int(float(model.cache_size) * 2**20)
-    columns = np.arange(min(part.shape[0], PILOT[1]))
+    columns = np.arange(min(part.shape[0], 512))
     with one_blas_thread(), thread_team(model.n_jobs), np.errstate(all="ignore"):
         pilot = build_gram(kernel, part, cache)
         pilot.block(columns[:8], columns[:8])  # compiled, if it was not
@@ -96,7 +88,8 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     if model.kernel == "linear" and model._kind == "c_svc":
         values = [float(n) * passes for passes in (5.0, 30.0, 200.0)]  # the linear solver reads the rows a few times
     else:
-        values = [float(n) * n * share * moves for share, moves in zip(SHARES, MOVES)]
+        # Support vectors as a share of the rows: few, usual, all; and how often each of them moves.
+        values = [float(n) * n * share * moves for share, moves in ((0.05, 2.0), (0.3, 3.0), (1.0, 5.0))]
     low, usual, high = (value / rate for value in values)
     width = 8 * n * d if not sparse.issparse(X) else 12 * X.nnz
     needed = int(width * 1.5 + min(cache, 8 * n * n) + 200 * n)

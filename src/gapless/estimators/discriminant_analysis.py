@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -21,14 +21,6 @@ from gapless.estimators.shared.gaussian import (
 from gapless.solvers.gaussian import ILL_CONDITIONED, Root, Whitening, moments, pooled, regularised, whiten
 from gapless.solvers.gaussian_scores import project_by_covariance, project_by_svd, quadratic_scores
 from gapless.solvers.loop import interruptible
-
-__all__ = ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"]
-
-#: The arrays of a model file, and the attributes that they are.
-_LINEAR_ARRAYS = {
-    "means": "means_", "priors": "priors_", "coef": "coef_", "intercept": "intercept_", "scalings": "scalings_",
-    "ratio": "explained_variance_ratio_", "xbar": "xbar_",
-}  # fmt: skip
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DiscriminantAnalysis):
@@ -76,6 +68,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     """
 
     _parameter_constraints = {**DiscriminantAnalysis._parameter_constraints, "n_components": [integer(1), nothing()]}
+    #: The arrays of a model file, and the attributes that they are.
+    _arrays: ClassVar = {
+        "means": "means_", "priors": "priors_", "coef": "coef_", "intercept": "intercept_", "scalings": "scalings_",
+        "ratio": "explained_variance_ratio_", "xbar": "xbar_",
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -185,12 +182,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return roots, within
 
     def _arrays_now(self) -> dict[str, np.ndarray]:
-        return {key: getattr(self, name) for key, name in _LINEAR_ARRAYS.items() if hasattr(self, name)}
+        return {key: getattr(self, name) for key, name in self._arrays.items() if hasattr(self, name)}
 
     def _take_model(self) -> None:
         certificate, arrays = self.certificate_, self.certificate_.arrays
         self.rank_, self.condition_ = certificate.rank[0], certificate.condition[0]
-        for key, name in _LINEAR_ARRAYS.items():
+        for key, name in self._arrays.items():
             if key in arrays and (key != "xbar" or self.solver == "svd"):
                 setattr(self, name, arrays[key])
         if self.solver != "svd" or (self.store_covariance and self.priors is None):
@@ -220,17 +217,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _warn_of_directions(self, whitening: Whitening, apart: np.ndarray, n: int) -> None:
         name, d = type(self).__name__, apart.shape[1]
         if whitening.misses(apart):
-            warn_outside(name, whitening.rank, d, n, "Set shrinkage (for example shrinkage='auto')", stacklevel=5)
+            warn_outside(name, whitening.rank, d, n, stacklevel=5)
         elif ILL_CONDITIONED < whitening.condition < np.inf:
-            warn_condition(
-                name, whitening.condition, "within the classes",
-                "Set shrinkage, or drop one of the features that are nearly collinear", stacklevel=5,
-            )  # fmt: skip
+            warn_condition(name, whitening.condition, "within the classes", stacklevel=5)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Two classes: the log-odds of ``classes_[1]``; more: the log posterior of each class, up to what is the same
-        for all.
-        """
+        """The log-odds of ``classes_[1]``; of more than two classes the log posterior of each, up to what they have in common."""
         check_is_fitted(self, "coef_")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         scores = X @ self.coef_.T + self.intercept_
@@ -357,10 +349,10 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
                 conditions.append(whitening.condition)
             worst = int(np.argmax(conditions))
             if conditions[worst] > ILL_CONDITIONED:
+                which = f"of class {labels.classes[worst]}"
                 warn_condition(
-                    type(self).__name__, conditions[worst], f"of class {labels.classes[worst]}",
-                    "Set shrinkage or reg_param, or drop one of the features that are nearly collinear", stacklevel=3,
-                )  # fmt: skip
+                    type(self).__name__, conditions[worst], which, "Set shrinkage or reg_param", stacklevel=3
+                )
             for stale in ("covariance_", "certificate_"):
                 self.__dict__.pop(stale, None)
             if self.store_covariance:
@@ -394,9 +386,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
             raise ValueError("covariance_estimator is not supported with solver='svd'. Try solver='eigen' instead.")
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Two classes: the log-odds of ``classes_[1]``; more: the log posterior of each class, up to what is the same
-        for all.
-        """
+        """The log-odds of ``classes_[1]``; of more than two classes the log posterior of each, up to what they have in common."""
         check_is_fitted(self, "means_")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         wide = [variances.astype(np.float64) for variances in self.scalings_]

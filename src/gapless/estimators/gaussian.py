@@ -25,8 +25,6 @@ from gapless.solvers.gaussian import ILL_CONDITIONED, Moments, Root, class_root,
 from gapless.solvers.gaussian_scores import log_priors, quadratic_boundary, quadratic_scores, scores_from_centre
 from gapless.solvers.loop import interruptible
 
-__all__ = ["Boundary", "GaussianDiscriminant"]
-
 
 @result
 class Boundary(NamedTuple):
@@ -199,10 +197,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
                 )
         worst = int(np.argmax([whitening.condition for whitening in whitenings]))
         if whitenings[worst].condition > ILL_CONDITIONED:
-            warn_condition(
-                type(self).__name__, whitenings[worst].condition, f"of class {labels.classes[worst]}",
-                "Set shrinkage, or drop one of the features that are nearly collinear",
-            )  # fmt: skip
+            warn_condition(type(self).__name__, whitenings[worst].condition, f"of class {labels.classes[worst]}")
         self._whitening = np.array([whitening.W for whitening in whitenings])
         self._log_det = np.array([whitening.log_det for whitening in whitenings])
         self.covariance_ = np.array([root.C.T @ root.C for root in roots])
@@ -233,15 +228,9 @@ class GaussianDiscriminant(DiscriminantClassifier):
                     "so the classes have no density. There must be a class with two different rows."
                 )
             if whitening.misses(apart):
-                warn_outside(
-                    type(self).__name__, whitening.rank, d, n,
-                    "Set shrinkage (for example shrinkage='auto'), or use covariance='spherical'",
-                )  # fmt: skip
+                warn_outside(type(self).__name__, whitening.rank, d, n, ", or use covariance='spherical'")
             elif ILL_CONDITIONED < whitening.condition < np.inf:
-                warn_condition(
-                    type(self).__name__, whitening.condition, "of the classes",
-                    "Set shrinkage, or drop one of the features that are nearly collinear",
-                )  # fmt: skip
+                warn_condition(type(self).__name__, whitening.condition, "of the classes")
             self.covariance_ = root.C.T @ root.C
             self.rank_, self.condition_ = whitening.rank, whitening.condition
             scaled = apart @ whitening.W

@@ -11,9 +11,6 @@ from sklearn.base import OutlierMixin
 from gapless.estimators.shared.constraints import shared
 from gapless.estimators.shared.kernel_machine import KernelMachine
 
-#: Scores that are so close to rho, relatively, are rho.
-ROUNDING = 1e-12
-
 
 class OneClassSVM(OutlierMixin, KernelMachine):
     """One-class support vector machine, certified.
@@ -78,11 +75,6 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         self.n_jobs = n_jobs
         self.device = device
 
-    def _set_coefficients(self, u: np.ndarray, scalars: np.ndarray) -> None:
-        self.intercept_ = scalars[:, 0] + 0.0
-        lines = u[:, self.support_]
-        self.dual_coef_ = sparse.csr_matrix(lines) if self._sparse else lines
-
     @property
     def offset_(self) -> np.ndarray:
         """rho"""
@@ -93,7 +85,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     def score_samples(self, X: Any) -> np.ndarray:
         """<w, phi(x)>. Free support vectors lie on the boundary: what rounding leaves between them and rho is taken away."""
         f, rho = self._sums(X)[0].ravel(), -float(self.intercept_[0])
-        return np.where(np.abs(f - rho) <= ROUNDING * self._size(rho), rho, f)
+        return np.where(np.abs(f - rho) <= 1e-12 * self._size(rho), rho, f)
 
     def _size(self, rho: float) -> float:
         """What rounding errors of scores are relative to."""

@@ -9,13 +9,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gapless._runtime.progress import Progress, with_progress
 from gapless._runtime.written import written
 from gapless.certificates.perceptron import BoundCertificate
 from gapless.encode.labels import Labels, encode_labels, one_class_error
-from gapless.encode.lazy_frames import refuse_lazy
+from gapless.encode.lazy_frames import read_rows
 from gapless.encode.weights import check_sample_weight, resolve_class_weight, weightless_classes
 from gapless.errors import no_probabilities_message
 from gapless.estimators.shared.certified_model import CoefficientModel, StatusModel
@@ -208,10 +208,7 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
         """
         with interruptible(self) as interruption:
             self._check_parameters()
-            refuse_lazy(X)
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
-            )
+            X, y = read_rows(self, X, y, order="C", accept_large_sparse=True)
             labels = encode_labels(y)
             weights = check_sample_weight(sample_weight, X.shape[0])
             class_weight = resolve_class_weight(self.class_weight, labels, weights)
@@ -292,10 +289,7 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         first = self._check_partial_fit(classes)
-        refuse_lazy(X)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=first
-        )  # fmt: skip
+        X, y = read_rows(self, X, y, order="C", reset=first)
         labels = encode_labels(y, np.unique(classes) if first else self.classes_)
         weights = check_sample_weight(sample_weight, X.shape[0])
         c = weights * resolve_class_weight(self.class_weight, labels, weights)[labels.index]
@@ -345,8 +339,7 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """<w, x> + b, for variant="voted" the share of votes for less that against: (n_samples,), or one column a class."""
         check_is_fitted(self)
-        refuse_lazy(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = read_rows(self, X, reset=False)
         arrays = self.certificate_.arrays if hasattr(self, "certificate_") else {}
         if "voters" in arrays:
             counts = self.certificate_.statement["problem"]["voters"]

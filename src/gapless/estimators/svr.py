@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from gapless.estimators.shared.constraints import number, shared
@@ -14,11 +13,6 @@ from gapless.estimators.shared.kernel_machine import KernelMachine
 
 class KernelRegressor(RegressorMixin, KernelMachine):
     """f(x) = <w, phi(x)> + b"""
-
-    def _set_coefficients(self, u: np.ndarray, scalars: np.ndarray) -> None:
-        self.intercept_ = scalars[:, 0] + 0.0
-        lines = u[:, self.support_]
-        self.dual_coef_ = sparse.csr_matrix(lines) if self._sparse else lines
 
     def predict(self, X: Any) -> np.ndarray:
         """<w, phi(x)> + b"""

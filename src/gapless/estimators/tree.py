@@ -24,8 +24,6 @@ from gapless.fits.tree import EncodedTarget
 from gapless.solvers.loop import interruptible
 from gapless.solvers.tree.tree import TreeTarget
 
-__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
-
 _COMMON = """
     splitter : {"best", "random"}
         "random" draws one threshold for each feature, evenly between its smallest and largest value in the node.

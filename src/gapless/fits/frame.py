@@ -12,6 +12,9 @@ from gapless._runtime.clock import Stopwatch, now
 from gapless._runtime.threads import n_threads, one_blas_thread, thread_team
 from gapless.solvers.loop import Stop
 
+#: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
+TRUSTED_CONDITION = 1e8
+
 
 class Frame:
     """The clock and the threads of one fit, which may solve several problems.

@@ -1,4 +1,4 @@
-"""One class against the rest with C = inf: the hard margin, or the proof that there is none."""
+"""C = inf: the hard margin, or the proof that there is none; for one class against the rest, and for two classes and a kernel."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ import numpy as np
 
 from gapless._runtime.clock import now
 from gapless._runtime.written import written
+from gapless.certificates.kernel import KERNEL_ROUNDING_SHARE, Pair
 from gapless.certificates.separation import separability
-from gapless.certificates.subproblem import certify
+from gapless.certificates.subproblem import certify, certify_values
 from gapless.errors import NotSeparable
+from gapless.gram.interface import Gram
 from gapless.problems.hard_margin import HardMargin
+from gapless.problems.hard_margin_kernel import HardMarginFigures, stretch_to_margins
+from gapless.solvers.hard_margin.gram import hard_margin_gram
 from gapless.solvers.hard_margin.solve import solve_hard_margin
+from gapless.solvers.loop import Interruption, Stop
 from gapless.solvers.solution import Solution
 
 
@@ -101,3 +106,34 @@ def _not_separable_message(task: Any, labels: Any, positive: int, found: Any) ->
         f"{task.estimator}(C=inf): no hyperplane{through} separates {what} with a margin: multipliers of {found.rows.size} rows "
         f"prove it (error.rows, error.multipliers; verify(error.witness, X, {y}) checks them). Use a finite C."
     )
+
+
+def fit_hard_margin_kernel(
+    name: str, gram: Gram, y: np.ndarray, weights: np.ndarray, pair: tuple[int, int], stop: Stop,
+    interruption: Interruption | None,
+) -> tuple[HardMarginFigures, Pair]:  # fmt: skip
+    """The point and its claim, or NotSeparable with its witness.
+
+    A search that was stopped before it had a point returns a constant: the share by which the weight of one class is larger.
+    """
+    started = now()
+    if y.size > 6_000:  # the factor of the kernel matrix of so many rows takes a minute
+        raise MemoryError(
+            f"{name}(C=inf) factors the matrix of {y.size} x {y.size} kernel values, {24.0 * y.size**2 / 2**30:.1f} GB. Use a "
+            "large finite C."
+        )
+    every = np.arange(y.size)
+    aim = replace(stop, relative_gap=min(stop.relative_gap, 1e-8))
+    found = hard_margin_gram(gram.block(every, every), y, stop=aim, interruption=interruption)
+    b = found.b if found.u.any() else float(np.average(y, weights=weights))
+    best = stretch_to_margins(gram, y, found.u, b)
+    ending = "stalled" if found.status == "converged" else found.status
+    base = certify_values(
+        best.primal, best.dual, tol=stop.relative_gap, ending=ending, rounding=best.rounding, n_iter=found.n_iter,
+        seconds=now() - started, solver="hard_margin_gram", positive=pair[0], hard=True,
+    )  # fmt: skip
+    if not best.rounding <= KERNEL_ROUNDING_SHARE * max(abs(best.primal), abs(best.dual)):
+        nan = math.nan
+        base = replace(base, status="not_finite", primal=nan, dual=nan, gap=nan, relative_gap=nan)
+    slack = float(np.maximum(0.0, 1.0 - y * (best.scores + best.b)).max(initial=0.0))
+    return best, Pair(**base.__dict__, negative=pair[1], violation=slack)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import map_threads, one_blas_thread, thread_team
+from gapless._runtime.threads import map_threads
 from gapless.certificates.kernel import KernelCertificate, assemble_kernel, kernel_block
 from gapless.certificates.model_document import encode_float, statement
 from gapless.encode.labels import Labels
@@ -23,6 +23,7 @@ from gapless.kernels.positive import PositiveProof
 from gapless.solvers.loop import Interruption
 from gapless.solvers.solution import Event
 
+from .frame import Frame
 from .kernel_encode import EncodedKernel, KernelRequest, encode_kernel, share_between_pairs
 from .kernel_subproblem import KernelSubproblemFit, fit_subproblem
 
@@ -62,17 +63,14 @@ def fit_kernel(
 
     ``start``: a model or certificate to resume from.
     """
-    stopwatch = Stopwatch()
-    deadline = None if request.stop.seconds is None else stopwatch.started + request.stop.seconds
-    with one_blas_thread(), thread_team(request.n_jobs), np.errstate(all="ignore"):
+    frame = Frame(request.stop, request.n_jobs)
+    with frame.running():
         encoded = encode_kernel(request, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
         pairs = encoded.pairs
-        data = replace(encoded.data, pairwise=share_between_pairs(request, encoded, deadline))
-        parts = map_threads(
-            lambda k: fit_subproblem(request, data, pairs, k, deadline), range(len(pairs)), request.n_jobs
-        )
+        data = replace(encoded.data, pairwise=share_between_pairs(request, encoded, frame.deadline))
+        parts = map_threads(lambda k: fit_subproblem(request, data, pairs, k, frame), range(len(pairs)), request.n_jobs)
         marks = encoded.fingerprint()
-    return decode_kernel(request, encoded, parts, marks, feature_names, stopwatch)
+    return decode_kernel(request, encoded, parts, marks, feature_names, frame.stopwatch)
 
 
 def decode_kernel(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gapless import kernels, losses
-from gapless._runtime.clock import now
 from gapless._runtime.threads import n_threads
 from gapless.certificates.kernel import Pair, certify_kernel
 from gapless.encode.equal_rows import MAX_SORTED_ROWS, EqualRows, find_equal_rows
@@ -26,7 +25,8 @@ from gapless.solvers.linear.solve import solve
 from gapless.solvers.loop import Stop
 from gapless.solvers.solution import Event, Solution
 
-from .hard_margin_kernel import fit_hard
+from .frame import Frame
+from .hard_margin import fit_hard_margin_kernel
 from .kernel_encode import ClassPair, KernelRequest, KernelRows
 
 
@@ -43,15 +43,12 @@ class KernelSubproblemFit:
 
 
 def fit_subproblem(
-    request: KernelRequest, data: KernelRows, pairs: list[ClassPair], k: int, deadline: float | None
+    request: KernelRequest, data: KernelRows, pairs: list[ClassPair], k: int, frame: Frame
 ) -> KernelSubproblemFit:
     """Fit subproblem k, with its share of the time that is left."""
     pair = pairs[k]
     inside = np.flatnonzero(data.member(pair))
-    stop = request.stop
-    if deadline is not None:
-        share = n_threads(request.n_jobs) / (len(pairs) - k)
-        stop = replace(stop, seconds=min(1.0, share) * max(0.0, deadline - now()))
+    stop = frame.share_time(k, len(pairs))
     present = np.unique(data.index[inside])
     if pair is not None and present.size < 2:
         return _constant_fit(request, inside, pair, present)
@@ -111,7 +108,8 @@ def _fit_hard_margin(
         )
     y = np.where(data.index[inside] == pair[0], 1.0, -1.0)
     weights = data.cost.c[inside]
-    best, claim = fit_hard(request.estimator, SubGram(data.judged, inside), y, weights, pair, stop, data.interruption)
+    gram = SubGram(data.judged, inside)
+    best, claim = fit_hard_margin_kernel(request.estimator, gram, y, weights, pair, stop, data.interruption)
     return KernelSubproblemFit(best.u, np.array([best.b]), best.scores, claim, [])
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import in_background, one_blas_thread, thread_team
+from gapless._runtime.threads import in_background
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import Target, certify_least_squares, target_fingerprint
 from gapless.encode.labels import Labels
@@ -21,10 +21,7 @@ from gapless.solvers.least_squares.answer import Answer, Clock
 from gapless.solvers.least_squares.solve import solve
 from gapless.solvers.loop import Interruption, Stop
 
-__all__ = ["TRUSTED_CONDITION", "LeastSquaresData", "LeastSquaresFit", "LeastSquaresTask", "fit_least_squares"]
-
-#: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
-TRUSTED_CONDITION = 1e8
+from .frame import TRUSTED_CONDITION, Frame
 
 
 class LeastSquaresTask(NamedTuple):
@@ -72,7 +69,7 @@ class LeastSquaresFit:
 
 def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interruption: Interruption) -> LeastSquaresFit:
     """Solve, and certify the coefficients that are returned: float32 where X is float32."""
-    stopwatch = Stopwatch()
+    frame = Frame(Stop(task.tol, task.passes or 0, task.seconds), task.n_jobs)
     X, Y, look, labels = data.X, data.Y, data.look, data.labels
     n = X.shape[0]
     weights = check_sample_weight(data.sample_weight, n)
@@ -85,17 +82,11 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
             look()  # NaN is refused also in the rows that are left out
         X, Y, s, look = X[keep], Y[keep], s[keep], None
     dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-    with (
-        one_blas_thread(),
-        thread_team(task.n_jobs),
-        np.errstate(under="ignore", over="ignore", invalid="ignore", divide="ignore"),
-    ):
+    with frame.running():
         marks = in_background(lambda: data.fingerprint(given))
         scale = None if uniform or (s == 1.0).all() else s
         problem = LeastSquares.build(X, Y, scale, task.alpha, task.fit_intercept, task.n_jobs, look)
-        clock = Clock(
-            Stop(task.tol, task.passes or 0, task.seconds), interruption=interruption, started=stopwatch.started
-        )
+        clock = Clock(frame.stop, interruption=interruption, started=frame.stopwatch.started)
         try:
             answer = _solve(task, problem, clock)
         except (ValueError, np.linalg.LinAlgError):  # LAPACK refuses infinite sums
@@ -117,7 +108,7 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
         arrays["dual"] = dual if keep is None else np.zeros((dual.shape[0], n))
         if keep is not None:
             arrays["dual"][:, keep] = dual
-    return LeastSquaresFit(answer, targets, arrays, found, stopwatch)
+    return LeastSquaresFit(answer, targets, arrays, found, frame.stopwatch)
 
 
 def _solve(task: LeastSquaresTask, problem: LeastSquares, clock: Clock) -> Answer:

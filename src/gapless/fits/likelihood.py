@@ -22,12 +22,9 @@ from gapless.solvers.loop import Ended, Interruption, Loop
 from gapless.solvers.newton_system import FACTORED_COLUMNS
 from gapless.solvers.solution import Event, Solution
 
-from .frame import Frame
+from .frame import TRUSTED_CONDITION, Frame
 from .linear import LinearFit
 from .linear_encode import LinearRequest, LinearRows, encode_linear
-
-#: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
-TRUSTED = 1e8
 
 
 class Outcome(NamedTuple):
@@ -107,7 +104,7 @@ def _solve(request: LinearRequest, data: LinearRows, stopwatch: Stopwatch) -> tu
     loop = Loop(request.stop, interruption=data.interruption, started=stopwatch.started)
     K, offset = data.labels.n_classes, request.offset.kind == "free"
     try:
-        problem = Likelihood.build(*data.take_distinct(), K, offset, TRUSTED, loop.tick)
+        problem = Likelihood.build(*data.take_distinct(), K, offset, TRUSTED_CONDITION, loop.tick)
     except Ended:
         # Not even coordinates: the model of the offset alone, which needs none.
         X, index, c = data.take_distinct()
@@ -178,13 +175,13 @@ def dependent_columns(certificate: GradientCertificate, outcome: Outcome) -> str
     most = 6  # columns that a warning names
     shown = ", ".join(repr(names[j]) if names is not None else str(j) for j in sorted(found[:most].tolist()))
     more = "" if found.size <= most else f" and {found.size - most} more"
-    if certificate.condition <= TRUSTED:
+    if certificate.condition <= TRUSTED_CONDITION:
         rank = f"rank {certificate.rank} of {size.size}"
         what = f"linearly dependent up to rounding ({rank}): the coefficients of least norm are given"
     else:
         what = (
             f"nearly linearly dependent (condition {certificate.condition:.1e}, columns scaled to equal length, above "
-            f"{TRUSTED:.0e}): digits of coef_ that are shown can be wrong"
+            f"{TRUSTED_CONDITION:.0e}): digits of coef_ that are shown can be wrong"
         )
     proof = ""
     if not certificate.converged:

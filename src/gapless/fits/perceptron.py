@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._runtime.clock import Stopwatch, now
-from gapless._runtime.threads import map_threads, n_threads, one_blas_thread
+from gapless._runtime.threads import map_threads, one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.model_document import encode_float, statement
 from gapless.certificates.perceptron import BoundCertificate, Perceived, Witness, count_errors
@@ -26,6 +26,8 @@ from gapless.fits.perceptron_bound import (
 from gapless.rows import n_stored, scores
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.perceptron import Run, drive
+
+from .frame import Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,24 +65,19 @@ def fit_perceptron(
     note: Callable[[Run, int], None] | None = None,
 ) -> PerceptronFit:
     """Fit one class after the other; ``start`` has a line (w, b) for each."""
-    stopwatch = Stopwatch()
-    deadline = None if request.seconds is None else stopwatch.started + request.seconds
+    frame = Frame(Stop(0.0, request.passes, request.seconds), request.n_jobs)
     positives = encoded.labels.positives
     with one_blas_thread(), np.errstate(all="ignore"):
         rows = LearningRows(request, encoded)
-        watch = _Watch(interruption, note, stopwatch.started)
+        watch = _Watch(interruption, note, frame.stopwatch.started)
 
         def fit_class(k: int) -> _Part:
-            left = None
-            if deadline is not None:  # each of the classes that are left has a fair share of the time that is left
-                share = min(1.0, n_threads(request.n_jobs) / (len(positives) - k))
-                left = share * max(0.0, deadline - now())
-            return _fit_class(rows, positives[k], start[k], int(seeds[k]), left, watch)
+            return _fit_class(rows, positives[k], start[k], int(seeds[k]), frame.share_time(k, len(positives)), watch)
 
         parts = _no_worse_than_constants(rows, map_threads(fit_class, range(len(positives)), request.n_jobs))
         weights = encoded.weights if encoded.weighted else None
         named = fingerprint(encoded.X, encoded.labels.index, weights)
-    certificate = _certificate(request, encoded, parts, _arrays(request, parts, start), named, stopwatch)
+    certificate = _certificate(request, encoded, parts, _arrays(request, parts, start), named, frame.stopwatch)
     longest = max(parts, key=lambda part: part.run.passes)
     return PerceptronFit(
         certificate.arrays["coef"], certificate.arrays["intercept"], certificate, longest.history,
@@ -144,16 +141,14 @@ class _Watch(NamedTuple):
     started: float
 
 
-def _fit_class(
-    data: LearningRows, positive: int, start: np.ndarray, seed: int, seconds: float | None, watch: _Watch
-) -> _Part:
+def _fit_class(data: LearningRows, positive: int, start: np.ndarray, seed: int, stop: Stop, watch: _Watch) -> _Part:
     task = data.request
     y = np.where(data.labels.index == positive, np.int8(1), np.int8(-1))
     run = Run(
         data.rows, y, data.learns, data.scale * start, rate=task.rate, steps=data.c if data.weighted else np.empty(0),
         shuffle=task.shuffle, seed=seed, variant=task.variant, penalty=task.shrinks, traced=task.traced, fast=data.fast,
     )  # fmt: skip
-    loop = Loop(Stop(0.0, task.passes, seconds), interruption=watch.interruption)
+    loop = Loop(stop, interruption=watch.interruption)
     history: list[tuple[int, float, int, float]] = []
 
     def note(run: Run, made: int) -> None:

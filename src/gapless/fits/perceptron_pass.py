@@ -15,8 +15,6 @@ from gapless.fits.perceptron_bound import PerceptronRequest
 from gapless.rows import as_rows
 from gapless.solvers.perceptron import Run
 
-__all__ = ["PassState", "hold_out_rows", "make_pass", "read_start", "start_values_of"]
-
 
 class PassState(NamedTuple):
     """The state of a perceptron between passes; arrays have a line for each class (one for two classes)."""

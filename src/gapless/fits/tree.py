@@ -10,11 +10,10 @@ from scipy import sparse
 
 from gapless.certificates.tree import GrownTree
 from gapless.rows.hashes import row_hashes
+from gapless.solvers.tree.codes import Columns
 from gapless.solvers.tree.prune import prune_tree
 from gapless.solvers.tree.thresholds import TREE_THRESHOLDS
-from gapless.solvers.tree.tree import Columns, TreeLimits, TreeTarget, grow_tree
-
-__all__ = ["EncodedTarget", "choose_bins", "fit_tree", "hash_rows"]
+from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree
 
 
 class EncodedTarget(NamedTuple):

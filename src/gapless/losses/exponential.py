@@ -19,11 +19,6 @@ class Exponential(NamedTuple):
     ``y`` is -1 or +1, ``z`` the score. Numbers give a number; arrays are broadcast.
     """
 
-    @property
-    def largest_curvature(self) -> float:
-        """The largest second derivative: it grows without end."""
-        return math.inf
-
     def value(self, z: Any, y: Any) -> Any:
         """The loss of the score z; infinite where it is beyond the largest float (yz < -709.7)."""
         with np.errstate(over="ignore"):

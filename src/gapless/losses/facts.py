@@ -6,6 +6,8 @@ one_score           z is one number, not K of them
 dual_ends           the interval of uy/c on which l*(y, -u/c) is finite
 entropic            l* is an entropy: its slope is infinite at both ends, so that no u is ever at an end; |l'''| <= l''
 conjugate_curvature k where l*(y, v) = vy + k v^2/2 on that interval; None where l* is no such parabola
+largest_curvature   the largest second derivative in z (softmax: the largest eigenvalue of diag(p) - pp'), infinity where there is
+                    none
 largest_slope       the largest |dl/dz|, infinity where there is none
 largest_conjugate   an upper bound on |l*| on the interval, infinity where there is none known
 least_sum           the minimum of any sum of l, where it is the same for all data and reached at the origin; else None
@@ -30,6 +32,7 @@ class LossFacts:
     dual_ends: tuple[float, float] = (0.0, 1.0)
     entropic: bool = False
     conjugate_curvature: float | None = None
+    largest_curvature: float = math.inf
     largest_slope: float = math.inf
     largest_conjugate: float = math.inf
     least_sum: float | None = None
@@ -47,10 +50,15 @@ def declare_facts(**facts: Any) -> Callable[[type], Any]:
     """
     declared = LossFacts(**facts)
 
+    def largest_curvature(self: Any) -> float:
+        """The largest second derivative in z, infinity where there is none."""
+        return declared.largest_curvature
+
     def declare(loss: Any) -> Any:
         for fact in fields(declared):
             setattr(loss, fact.name, getattr(declared, fact.name))
         loss.sparse_dual = declared.sparse_dual
+        loss.largest_curvature = property(largest_curvature)
         loss.__eq__ = lambda self, other: type(other) is loss and tuple(self) == tuple(other)
         loss.__ne__ = lambda self, other: not loss.__eq__(self, other)
         loss.__hash__ = lambda self: hash((loss.__name__, tuple(self)))

@@ -18,11 +18,6 @@ class Hinge(NamedTuple):
     ``y`` is -1 or +1, ``z`` the score. Numbers give a number; arrays are broadcast.
     """
 
-    @property
-    def largest_curvature(self) -> float:
-        """The largest second derivative; infinite where the slope jumps."""
-        return math.inf
-
     def value(self, z: Any, y: Any) -> Any:
         """The loss of the score z."""
         return answer(np.maximum(0.0, 1.0 - signs(y) * numbers("z", z)))

@@ -13,18 +13,13 @@ from gapless.losses.facts import declare_facts
 
 
 # The entropy is at most ln 2 = 0.693.
-@declare_facts(smooth=True, entropic=True, largest_slope=1.0, largest_conjugate=0.7)
+@declare_facts(smooth=True, largest_curvature=0.25, entropic=True, largest_slope=1.0, largest_conjugate=0.7)
 class Logistic(NamedTuple):
     """``ln(1 + e^(-yz))``: minus the log-likelihood of y, where the probability of +1 is 1/(1 + e^(-z)).
 
     ``y`` is -1 or +1, ``z`` the score; of labels t = 0 and 1 it is the cross-entropy -t ln p - (1 - t) ln(1 - p), y = 2t - 1
     (`gapless.theory.cross_entropy`). Numbers give a number; arrays are broadcast.
     """
-
-    @property
-    def largest_curvature(self) -> float:
-        """The largest second derivative, at z = 0."""
-        return 0.25
 
     def value(self, z: Any, y: Any) -> Any:
         """The loss of the score z."""

@@ -15,18 +15,13 @@ from gapless.losses.arrays import answer, numbers
 from gapless.losses.facts import declare_facts
 
 
-@declare_facts(smooth=True, of_margin=False, one_score=False, entropic=True)
+@declare_facts(smooth=True, largest_curvature=0.5, of_margin=False, one_score=False, entropic=True)
 class Softmax(NamedTuple):
     """``ln sum_k e^(z_k) - z_y``: minus the log-likelihood of class y under the shares e^(z_k) / sum e^z.
 
     For K = 2 it is the logistic loss of z_1 - z_0.
     ``z`` is (..., K), the scores of K classes; ``y`` (...), the number of the true class, from 0 on.
     """
-
-    @property
-    def largest_curvature(self) -> float:
-        """The largest eigenvalue of the matrix of second derivatives, diag(p) - pp'."""
-        return 0.5
 
     def value(self, z: Any, y: Any) -> Any:
         """The loss of the scores z: (...)."""

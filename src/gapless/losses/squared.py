@@ -9,17 +9,14 @@ from gapless.losses.arrays import answer, numbers
 from gapless.losses.facts import declare_facts
 
 
-@declare_facts(smooth=True, of_margin=False, dual_ends=(-math.inf, math.inf), conjugate_curvature=1.0)
+@declare_facts(
+    smooth=True, largest_curvature=1.0, of_margin=False, dual_ends=(-math.inf, math.inf), conjugate_curvature=1.0
+)
 class Squared(NamedTuple):
     """``(y - z)^2 / 2``: the loss of least squares.
 
     ``y`` is any number, ``z`` the score. Numbers give a number; arrays are broadcast.
     """
-
-    @property
-    def largest_curvature(self) -> float:
-        """The second derivative, the same everywhere."""
-        return 1.0
 
     def value(self, z: Any, y: Any) -> Any:
         """The loss of the score z."""

@@ -11,17 +11,12 @@ from gapless.losses.arrays import answer, numbers, signs
 from gapless.losses.facts import declare_facts
 
 
-@declare_facts(smooth=True, dual_ends=(0.0, math.inf), conjugate_curvature=0.5)
+@declare_facts(smooth=True, largest_curvature=2.0, dual_ends=(0.0, math.inf), conjugate_curvature=0.5)
 class SquaredHinge(NamedTuple):
     """``max(0, 1 - yz)^2``: the hinge without its kink.
 
     ``y`` is -1 or +1, ``z`` the score. Numbers give a number; arrays are broadcast.
     """
-
-    @property
-    def largest_curvature(self) -> float:
-        """The largest second derivative."""
-        return 2.0
 
     def value(self, z: Any, y: Any) -> Any:
         """The loss of the score z."""

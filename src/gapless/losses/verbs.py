@@ -28,13 +28,13 @@ VERBS = ("value", "slope", "curvature", "conjugate", "dual_of", "dual_slope", "d
 _functions: dict[tuple[type, str], Callable[..., float]] = {}
 
 
-def bind(loss: type, **verbs: Callable[..., float]) -> None:
-    """Bind the verbs of a loss to its class: ``bind(Hinge, value=value, slope=slope, ...)``."""
-    missing = set(VERBS) - set(verbs)
+def bind(loss: type, functions: dict[str, Any]) -> None:
+    """Bind the verbs of a loss, by their names, to its class: ``bind(Hinge, globals())`` at the end of their file."""
+    missing = set(VERBS) - set(functions)
     if missing:
         raise TypeError(f"a loss needs all of {VERBS}; missing: {sorted(missing)}")
-    for name, function in verbs.items():
-        _functions[loss, name] = function
+    for name in VERBS:
+        _functions[loss, name] = functions[name]
 
 
 def function(loss: type, verb: str) -> Callable[..., float]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless import rows as R
 from gapless._runtime.cached import lazy
 from gapless._runtime.results import result
 from gapless.losses import Softmax
@@ -224,8 +225,6 @@ class LinearRisk:
 
 def _largest_eigenvalue(problem: LinearProblem | Multinomial, share: np.ndarray, steps: int = 30) -> float:
     """Of X' diag(share) X, from below, by Lanczos' method with full orthogonalisation."""
-    from gapless import rows as R
-
     d = problem.d + 1
     q = np.random.default_rng(0).normal(size=d)
     q /= np.linalg.norm(q)

@@ -86,9 +86,6 @@ class HardMargin(LinearProblem):
             return self.conjugate_sum(u) - self.penalty(combined)
         return super().dual(u, primal, combined)
 
-    def dual_at_zero(self) -> float:
-        return 0.0
-
     # -- maps ----------------------------------------------------------------------------------------------------
 
     def repair(self, u: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -158,21 +155,6 @@ class HardMargin(LinearProblem):
             # The scores of the stretched point are rounded anew: half of their bound more, and the point is certainly feasible.
             theta = theta * ((1.0 + 0.5 * hidden + 4.0 * UNIT) / sure[at])
         return theta
-
-    # -- how good is it ------------------------------------------------------------------------------------------
-
-    def kkt(self, theta: np.ndarray, u: np.ndarray) -> dict[str, float]:
-        """Residuals of the optimality conditions at (theta, u): all 0 at the optimum."""
-        z, combined = self.scores(theta), self.combine(u)
-        alpha = u * self.y
-        stationarity = (theta - combined)[:-1] if self.free else theta - combined
-        return {
-            "stationarity": float(np.linalg.norm(stationarity)),
-            "offset": abs(float(combined[-1])) if self.free else 0.0,
-            "box": float(np.maximum(-alpha, 0.0).max(initial=0.0)),
-            "margin": float(np.maximum(1.0 - self.y * z, 0.0).max(initial=0.0)),
-            "complementarity": float(np.abs(alpha * (self.y * z - 1.0)).max(initial=0.0)),
-        }
 
     @lazy
     def lengths(self) -> np.ndarray:

@@ -48,9 +48,8 @@ class Basis(NamedTuple):
 
     mean: np.ndarray  #: (d,); 0 without an offset
     M: np.ndarray  #: (d, rank)
-    span: (
-        np.ndarray | None
-    )  #: (d, rank), orthonormal: models in it have the least norm of those with equal scores; None: all do
+    #: (d, rank), orthonormal: of the models with equal scores those in it have the least norm. None: all do.
+    span: np.ndarray | None
     constant: float  #: 1 / sqrt(sum c), or 0 without an offset
     condition: float  #: of the columns, centred and scaled to equal length, as far as their rank goes
     weak: np.ndarray  #: directions of the scaled columns that are dependent, or nearly (below 1 / trusted)
@@ -174,8 +173,6 @@ class Likelihood:
         rows = R.as_rows(X, self.rows.constant)
         return Likelihood(rows, np.asarray(y, np.int64), np.ascontiguousarray(c, float), self.K, self.basis)
 
-    # -- shape ---------------------------------------------------------------------------------------------------
-
     @property
     def n(self) -> int:
         return self.y.size
@@ -186,7 +183,7 @@ class Likelihood:
 
     @property
     def S(self) -> int:
-        return max(1, self.K - 1) if self.K > 2 else 1
+        return max(1, self.K - 1)
 
     @property
     def contrasts(self) -> np.ndarray:
@@ -239,8 +236,6 @@ class Likelihood:
             t -= basis.mean
             T[:, : basis.rank] = t @ basis.M
             yield slice(i, i + t.shape[0]), T
-
-    # -- values --------------------------------------------------------------------------------------------------
 
     def losses(self, Z: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
         """The loss of each row, and its shares: those of the other classes, and minus their sum for its own (lines, rows).
@@ -312,8 +307,7 @@ class Likelihood:
     def look(self, Z: np.ndarray, tick: Tick = None, sizes: np.ndarray | None = None) -> Look:
         """F and its derivatives at the scores Z (n, S). ``sizes`` bounds the rounding of each row's scores, if asked for."""
         S, m = self.S, self.basis.width
-        gradient, H = np.zeros((S, m)), np.zeros((S * m, S * m))
-        noise = np.zeros((S, m))
+        gradient, noise, H = np.zeros((S, m)), np.zeros((S, m)), np.zeros((S * m, S * m))
         loss, margin, spread = [], np.inf, 0.0
         for part, T in self.tiles():
             z, c = Z[part], self.c[part]
@@ -340,7 +334,7 @@ class Likelihood:
         """rho, for inverse = L^-1 with H = LL': the length of (e_k - e_l) x t_i in its norm, at most."""
         S, m, Q = self.S, self.basis.width, self.contrasts
         worst = 0.0
-        for _, T in self.tiles(max(1 << 12, TILE_BYTES // (8 * S * max(1, S)))):
+        for _, T in self.tiles(max(1 << 12, TILE_BYTES // (8 * S * S))):
             V = np.stack([T @ inverse[:, a * m : (a + 1) * m].T for a in range(S)], axis=1)
             B = V @ V.transpose(0, 2, 1)
             if self.K > 2:
@@ -381,7 +375,7 @@ class Likelihood:
         try:
             L = np.linalg.cholesky(look.hessian)
             inverse = linalg.solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False)
-        except (np.linalg.LinAlgError, linalg.LinAlgError):
+        except np.linalg.LinAlgError:
             return Figures(look.loss, np.nan, np.inf, look.loss, 0.0, look.margin)
         lam = float(np.linalg.norm(inverse @ look.gradient))
         step = self.tile_rows()

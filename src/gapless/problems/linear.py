@@ -42,8 +42,32 @@ Tick = Callable[[], None] | None
 OFFSETS = ("none", "penalised", "free")
 
 
+class OverRows:
+    """What problems over rows have in common: n examples of d features, their |x_i|^2, and the offset."""
+
+    rows: R.Rows
+    y: np.ndarray
+    offset: str
+
+    @property
+    def n(self) -> int:
+        return self.y.size
+
+    @property
+    def d(self) -> int:
+        return R.n_features(self.rows)
+
+    @property
+    def free(self) -> bool:
+        return self.offset == "free"
+
+    @lazy
+    def norms2(self) -> np.ndarray:
+        return R.norms2(self.rows)
+
+
 @dataclass(frozen=True, eq=False)
-class LinearProblem:
+class LinearProblem(OverRows):
     """P, D and the maps between them, for rows X, targets y, weights c > 0 and a loss."""
 
     rows: R.Rows
@@ -65,24 +89,8 @@ class LinearProblem:
     # -- shape ---------------------------------------------------------------------------------------------------
 
     @property
-    def n(self) -> int:
-        return self.y.size
-
-    @property
-    def d(self) -> int:
-        return R.n_features(self.rows)
-
-    @property
-    def free(self) -> bool:
-        return self.offset == "free"
-
-    @property
     def weighted_loss(self) -> WeightedLoss:
         return WeightedLoss(self.loss, self.y, self.c)
-
-    @lazy
-    def norms2(self) -> np.ndarray:
-        return R.norms2(self.rows)
 
     def norms2_of(self, start: int, stop: int) -> np.ndarray:
         """|x_i|^2 of a slice of the rows. Those of all rows are kept; a slice of many rows is computed anew each time."""

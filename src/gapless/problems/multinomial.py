@@ -26,14 +26,14 @@ from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
 from gapless.losses.compiled.softmax import entropy_row, softmax_row
 from gapless.numbers import UNIT, gamma
-from gapless.problems.linear import constant_feature, largest_norm2
+from gapless.problems.linear import OverRows, constant_feature, largest_norm2
 from gapless.problems.linear_sums import BLOCK, n_blocks
 
 Tick = Callable[[], None] | None
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial:
+class Multinomial(OverRows):
     """P, D and the maps between them, for rows X, class indices y, weights c > 0 and K classes."""
 
     rows: R.Rows
@@ -46,22 +46,6 @@ class Multinomial:
     def build(cls, X: Any, y: np.ndarray, c: np.ndarray, K: int, offset: str, offset_scale: float = 1.0) -> Multinomial:
         rows = R.as_rows(X, constant_feature(offset, offset_scale))
         return cls(rows, np.ascontiguousarray(y, np.int64), np.ascontiguousarray(c, float), K, offset)
-
-    @property
-    def n(self) -> int:
-        return self.y.size
-
-    @property
-    def d(self) -> int:
-        return R.n_features(self.rows)
-
-    @property
-    def free(self) -> bool:
-        return self.offset == "free"
-
-    @lazy
-    def norms2(self) -> np.ndarray:
-        return R.norms2(self.rows)
 
     @lazy
     def R2(self) -> float:

@@ -18,9 +18,8 @@ def is_constant(tss: Any, mass: Any, largest: Any) -> np.ndarray:
 def r_squared(rss: Any, tss: Any, mass: Any, largest: Any) -> np.ndarray:
     """R2 of each target. Where y is constant there is nothing to explain, and 0/0 is decided as scikit-learn does: 1 where the
     model predicts y, 0 where it does not; rounding of the mean decides nothing."""
-    predicted_share = (
-        2.0**-20
-    )  # residuals of a constant y, as a share of it, that are rounding: float32 models round to 2^-24
+    # residuals of a constant y, as a share of it, that are rounding: float32 models round to 2^-24
+    predicted_share = 2.0**-20
     constant = is_constant(tss, mass, largest)
     predicted = np.asarray(rss) <= np.asarray(mass) * np.square(np.asarray(largest) * predicted_share)
     with np.errstate(all="ignore"):

@@ -30,9 +30,6 @@ from scipy import sparse
 
 from gapless.numbers import gamma
 
-#: A product of two doubles below 2^-1020 may lose digits that no relative bound covers.
-TINY = 2.0**-1020
-
 
 @dataclass(frozen=True, eq=False)
 class Separation:

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 from gapless._runtime.results import result
 from gapless._runtime.written import written
 
-__all__ = ["FORMS", "Conversion", "Form", "Objective", "convert", "objective"]
-
 
 class Form(NamedTuple):
     """One way to write the strength: both maps to C of the sum form, and the objective it belongs to."""
@@ -40,6 +38,11 @@ def _lam(C: float, n: float) -> float:
     return _over(1.0, C * n)
 
 
+def _of_mean(objective: str, used_by: str) -> Form:
+    """lam = 1/(C n), under one of its names."""
+    return Form(_lam, _lam, True, objective, used_by, _lam)
+
+
 #: Every unit, with n the number of rows; where rows have weights n is their sum, but for SGD, whose mean is
 #: over rows.
 FORMS: dict[str, Form] = {
@@ -51,13 +54,9 @@ FORMS: dict[str, Form] = {
         used_by="gapless, LIBLINEAR, LIBSVM, scikit-learn's LinearSVC, SVC and LogisticRegression",
         factor=lambda C, n: 1.0,
     ),
-    "lam": Form(
-        from_C=_lam,
-        to_C=_lam,
-        needs_n=True,
-        objective="lam/2 |w|^2 + 1/n sum_i l(y_i, z_i)",
-        used_by="textbooks, Pegasos",
-        factor=_lam,
+    "lam": _of_mean(
+        "lam/2 |w|^2 + 1/n sum_i l(y_i, z_i)",
+        "textbooks, Pegasos",
     ),
     "C_mean": Form(
         from_C=lambda C, n: C * n,
@@ -67,21 +66,13 @@ FORMS: dict[str, Form] = {
         used_by="textbooks that write C = 1/lam",
         factor=lambda C, n: 1.0,
     ),
-    "sgd_alpha": Form(
-        from_C=_lam,
-        to_C=_lam,
-        needs_n=True,
-        objective="1/n sum_i l(y_i, z_i) + alpha/2 |w|^2",
-        used_by="scikit-learn's SGDClassifier and SGDRegressor (penalty='l2')",
-        factor=_lam,
+    "sgd_alpha": _of_mean(
+        "1/n sum_i l(y_i, z_i) + alpha/2 |w|^2",
+        "scikit-learn's SGDClassifier and SGDRegressor (penalty='l2')",
     ),
-    "glmnet_lambda": Form(
-        from_C=_lam,
-        to_C=_lam,
-        needs_n=True,
-        objective="1/n sum_i l(y_i, z_i) + lambda/2 |w|^2",
-        used_by="glmnet (alpha = 0, standardize = FALSE; family 'gaussian': with y of standard deviation 1)",
-        factor=_lam,
+    "glmnet_lambda": _of_mean(
+        "1/n sum_i l(y_i, z_i) + lambda/2 |w|^2",
+        "glmnet (alpha = 0, standardize = FALSE; family 'gaussian': with y of standard deviation 1)",
     ),
     "ridge_alpha": Form(
         from_C=lambda C, n: _over(1.0, C),
@@ -204,19 +195,13 @@ def _needs_n(unit: str) -> str:
 
 # ----------------------------------------------------------------------------------------------------
 # objective
-_PLAIN = {
-    "hinge": "max(0, 1 - y_i{z})",
-    "squared_hinge": "max(0, 1 - y_i{z})^2",
-    "logistic": "ln(1 + exp(-y_i{z}))",
-    "squared": "1/2 (y_i - {z})^2",
-    "softmax": "[ln sum_k exp{z} - (score of the true class)]",
-}
-_LATEX = {
-    "hinge": r"\max\bigl(0,\, 1 - y_i{z}\bigr)",
-    "squared_hinge": r"\max\bigl(0,\, 1 - y_i{z}\bigr)^2",
-    "logistic": r"\ln\bigl(1 + e^{{-y_i{z}}}\bigr)",
-    "squared": r"\tfrac12 \bigl(y_i - {z}\bigr)^2",
-    "softmax": r"\Bigl[\ln \sum_k e^{{{z}}} - z_{{i y_i}}\Bigr]",
+#: Each loss of a row as text, and as LaTeX; z is the score.
+FORMULAS = {
+    "hinge": ("max(0, 1 - y_i{z})", r"\max\bigl(0,\, 1 - y_i{z}\bigr)"),
+    "squared_hinge": ("max(0, 1 - y_i{z})^2", r"\max\bigl(0,\, 1 - y_i{z}\bigr)^2"),
+    "logistic": ("ln(1 + exp(-y_i{z}))", r"\ln\bigl(1 + e^{{-y_i{z}}}\bigr)"),
+    "squared": ("1/2 (y_i - {z})^2", r"\tfrac12 \bigl(y_i - {z}\bigr)^2"),
+    "softmax": ("[ln sum_k exp{z} - (score of the true class)]", r"\Bigl[\ln \sum_k e^{{{z}}} - z_{{i y_i}}\Bigr]"),
 }
 
 
@@ -257,8 +242,8 @@ def objective(
     ``weighted`` says that rows have weights, ``class_weight`` gives the resolved weight of each class,
     ``classes`` the labels: with more than two there is one such problem for each class against the rest.
     """
-    if loss not in _PLAIN:
-        raise ValueError(f"unknown loss {written(loss)}; it is one of {list(_PLAIN)}")
+    if loss not in FORMULAS:
+        raise ValueError(f"unknown loss {written(loss)}; it is one of {list(FORMULAS)}")
     if offset not in ("none", "penalised", "free"):
         raise ValueError(f"offset is {written(offset)}; it is 'none', 'penalised' or 'free'")
     C = float(C)
@@ -269,8 +254,8 @@ def objective(
     z_tex = r"\langle w, x_i\rangle + b" if b else r"\langle w, x_i\rangle"
     if loss == "softmax":
         z, z_tex = z.replace("w", "w_k").replace("b", "b_k"), z_tex.replace("w,", "w_k,").replace("b", "b_k")
-    plain_loss = _PLAIN[loss].format(z=f"({z})" if b else z)
-    latex_loss = _LATEX[loss].format(z=f"({z_tex})" if b else z_tex)
+    plain_loss = FORMULAS[loss][0].format(z=f"({z})" if b else z)
+    latex_loss = FORMULAS[loss][1].format(z=f"({z_tex})" if b else z_tex)
     penalty, penalty_tex = "1/2|w|^2", r"\tfrac12 \|w\|^2"
     if offset == "penalised":
         scaled = float(offset_scale) != 1.0

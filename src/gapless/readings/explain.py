@@ -16,8 +16,6 @@ from gapless.encode.labels import encode_labels
 from gapless.judge.files.inputs import width_of
 from gapless.readings.linear_model import LinearModel, read_linear
 
-__all__ = ["Explanation", "coefficients", "explain"]
-
 
 @result
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,6 @@ from sklearn.utils.validation import validate_data
 from gapless._runtime.results import result
 from gapless.numbers import gamma
 
-__all__ = ["LinearModel", "read_linear", "score_error"]
-
 
 @result
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,6 @@ from gapless.errors import short
 from gapless.numbers import UNIT
 from gapless.readings.linear_model import LinearModel, read_linear, score_error
 
-__all__ = ["Margins", "margins"]
-
 
 @result
 @dataclass(frozen=True, eq=False)

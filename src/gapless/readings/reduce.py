@@ -51,8 +51,6 @@ from gapless.problems.linear import LinearProblem
 from gapless.solvers.loop import audible
 from gapless.solvers.solution import Solution
 
-__all__ = ["KernelReduction", "Reduction", "reduce"]
-
 #: Rows that fix an end of the interval of best offsets, and the interval.
 Interval = tuple[np.ndarray, tuple[float, float]]
 

@@ -26,8 +26,6 @@ from gapless._runtime.results import result
 from gapless._runtime.written import written
 from gapless.judge.kernel.labels import safe_sides
 
-__all__ = ["DUAL", "PRIMAL", "KernelSlackness", "Slackness", "certified_sides", "kernel_slackness", "slackness"]
-
 DUAL = ("alpha = 0", "0 < alpha < c", "alpha = c")
 PRIMAL = ("y f > 1", "y f = 1", "y f < 1")
 LEFT_OUT = -1  #: rows with c = 0

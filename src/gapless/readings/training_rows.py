@@ -21,8 +21,6 @@ from gapless.certificates.verify import as_matrix, last_step, names_rows, rows_a
 from gapless.judge.files.inputs import training_rows as split_of
 from gapless.rows.hashes import row_hashes
 
-__all__ = ["RowHashes", "Trained", "copies", "is_training_data", "keep_row_hashes", "trained_on"]
-
 
 @dataclass(frozen=True, eq=False)
 class RowHashes:

@@ -16,8 +16,6 @@ from sklearn.utils.random import sample_without_replacement
 
 from gapless._compile.jit import compiled
 
-__all__ = ["Bags", "add_leaf_values", "in_bag_probability"]
-
 
 def in_bag_probability(n: int, draws: int | None = None, *, replacement: bool = True) -> float:
     """The probability that one row of n is in a bag of ``draws`` draws (None: n draws)."""

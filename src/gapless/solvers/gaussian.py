@@ -22,22 +22,6 @@ import numpy as np
 from scipy import linalg
 from scipy.special import logsumexp
 
-__all__ = [
-    "ILL_CONDITIONED",
-    "Moments",
-    "Root",
-    "Whitening",
-    "class_root",
-    "log_posterior",
-    "moments",
-    "pooled",
-    "quadratic_form",
-    "regularised",
-    "root_of_matrix",
-    "shrinkage_of",
-    "whiten",
-]
-
 #: Condition (of columns of unit variance) above which rounding can show in six digits.
 ILL_CONDITIONED = 1e10
 

@@ -16,17 +16,6 @@ import numpy as np
 
 from .gaussian import Root, Whitening, quadratic_form
 
-__all__ = [
-    "LinearScores",
-    "Projection",
-    "log_priors",
-    "project_by_covariance",
-    "project_by_svd",
-    "quadratic_boundary",
-    "quadratic_scores",
-    "scores_from_centre",
-]
-
 
 class LinearScores(NamedTuple):
     """``X @ coef.T + intercept``: a line for each class, or one for the log-odds of the second of two classes."""

@@ -58,9 +58,8 @@ class NewtonSystem:
             self._factor_inner(inner)
         elif d <= FACTORED_COLUMNS:
             self.way = "cholesky"
-            numbers: np.ndarray | range = (
-                range(m) if every else self.index
-            )  # no list of all, which would be fresh memory
+            # no list of all, which would be fresh memory
+            numbers: np.ndarray | range = range(m) if every else self.index
             if sliced:
                 matrix = np.zeros((d, d))
                 for start in range(0, index.size, self.slice_rows):
@@ -88,9 +87,8 @@ class NewtonSystem:
         shift = 0.0
         for attempt in range(12):
             shifted = matrix if shift == 0.0 else matrix + shift * np.eye(matrix.shape[0])
-            self._cholesky, failed = dpotrf(
-                shifted.T, lower=1, clean=0
-            )  # symmetric, and so read in the order it lies in
+            # symmetric, and so read in the order it lies in
+            self._cholesky, failed = dpotrf(shifted.T, lower=1, clean=0)
             if not failed:
                 break
             shift = 1e-15 if attempt == 0 else shift * 10.0

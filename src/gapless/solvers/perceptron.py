@@ -40,8 +40,6 @@ from gapless.solvers.perceptron_visits import (
     visit_sparse,
 )
 
-__all__ = ["Ending", "Penalty", "Run", "Update", "drive"]
-
 #: How a drive ends: a pass made no mistake; the loss or the validation score stood still; the limit of passes came; a state came
 #: back; it is time to ask whether the rows can be separated at all; the numbers overflowed.
 Ending = Literal["clean", "still", "max_iter", "cycle", "ask", "not_finite"]

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-__all__ = ["share_votes"]
-
 
 def share_votes(X: Any, voters: np.ndarray, votes: np.ndarray, counts: list[int]) -> np.ndarray:
     """(n, S): for each subproblem the votes for the positive class less those against it, over all votes.

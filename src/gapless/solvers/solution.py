@@ -11,6 +11,8 @@ from gapless.numbers import relative_gap
 
 #: How a fit ends; `errors.STATUSES` has the sentence of each.
 Status = Literal["converged", "max_iter", "time_limit", "stalled", "interrupted", "infeasible", "not_finite"]
+#: The solvers that go down by gradients.
+DESCENTS = ("gd", "sgd", "minibatch", "momentum", "adam")
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,6 @@ from gapless.tuning.search.tune import fit_rows, hash_values
 
 from .intervals import MeanInterval, mean_interval, row_scores, trained_on
 
-__all__ = ["Calibrated", "Reliability", "calibrate"]
-
 
 @audible()
 def calibrate(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["gap_scorer"]
-
 
 def gap_scorer(estimator: Any, X: Any = None, y: Any = None) -> float:
     """Minus the relative duality gap of a fitted model: 0 is the optimum, and larger is better, as for every scorer.

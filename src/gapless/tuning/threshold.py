@@ -32,8 +32,6 @@ from gapless.tuning.cuts import Cut, CutRows
 from .calibrate import Calibrated, calibrate
 from .intervals import log_odds, row_scores, trained_on
 
-__all__ = ["Cut", "Threshold", "Thresholded", "threshold_for"]
-
 
 @result
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,9 @@ from gapless.certificates.tree import TreeData, certify_tree
 from gapless.fits.tree import choose_bins, fit_tree, hash_rows
 from gapless.solvers.bagging import add_leaf_values
 from gapless.solvers.boosting.stumps import Stumps
+from gapless.solvers.tree.codes import prepare_columns
 from gapless.solvers.tree.thresholds import TREE_THRESHOLDS
-from gapless.solvers.tree.tree import Tree, all_finite, find_leaves, prepare_columns
+from gapless.solvers.tree.tree import Tree, all_finite, find_leaves
 
 from .ensemble import SEEDS
 
@@ -75,9 +76,8 @@ class SharedTrees:
             return None
         try:
             return cls(base, X, y)
-        except (
-            ValueError
-        ):  # missing values, or parameters and targets that the fit of a single tree refuses in its own words
+        # missing values, or parameters and targets that the fit of a single tree refuses in its own words
+        except ValueError:
             return None
 
     def __init__(self, base: Any, X: np.ndarray, y: np.ndarray) -> None:

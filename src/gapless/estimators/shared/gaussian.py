@@ -177,21 +177,23 @@ def singular_class_error(
     )
 
 
-def warn_condition(name: str, condition: float, what: str, fix: str, stacklevel: int = 4) -> None:
+def warn_condition(name: str, condition: float, what: str, how: str = "Set shrinkage", stacklevel: int = 4) -> None:
     """Warn that rounding can show in the answer: in how many digits, and what to do."""
     warnings.warn(
         f"{name}: the covariance {what} has condition {condition:.1e} (features scaled to unit variance), so about "
-        f"{max(0, int(16 - np.log10(condition)))} digits of the answer are certain. {fix}.",
+        f"{max(0, int(16 - np.log10(condition)))} digits of the answer are certain. {how}, or drop one of the features that "
+        "are nearly collinear.",
         IllConditionedWarning,
         stacklevel=stacklevel,
     )
 
 
-def warn_outside(name: str, rank: int, d: int, n: int, fix: str, stacklevel: int = 4) -> None:
+def warn_outside(name: str, rank: int, d: int, n: int, other: str = "", stacklevel: int = 4) -> None:
     """Warn that class means differ in directions in which no class varies."""
     warnings.warn(
         f"{name}: the pooled covariance has rank {rank} of {d} features from {n} samples, and the class means "
-        f"differ in directions in which no class varies. Those directions are left out of the model. {fix}.",
+        f"differ in directions in which no class varies. Those directions are left out of the model. Set shrinkage (for "
+        f"example shrinkage='auto'){other}.",
         IllConditionedWarning,
         stacklevel=stacklevel,
     )

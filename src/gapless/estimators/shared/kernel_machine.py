@@ -208,8 +208,10 @@ class KernelMachine(DualModel, BaseEstimator):
         return sparse.csr_matrix(parts, shape=(m, d))[order]
 
     def _set_coefficients(self, u: np.ndarray, scalars: np.ndarray) -> None:
-        """dual_coef_ and intercept_ in scikit-learn's layout."""
-        raise NotImplementedError
+        """dual_coef_ and intercept_ in scikit-learn's layout, where there are no classes."""
+        self.intercept_ = scalars[:, 0] + 0.0
+        lines = u[:, self.support_]
+        self.dual_coef_ = sparse.csr_matrix(lines) if self._sparse else lines
 
     def _warn(self, fitted: KernelFit, stacklevel: int = 4) -> None:
         """One warning a fit, last."""

@@ -16,7 +16,8 @@ from gapless._runtime.config import report_convergence
 from gapless.certificates.least_squares import LeastSquaresCertificate, worst_status
 from gapless.certificates.model_document import encode_float, statement
 from gapless.errors import IllConditionedWarning, listed
-from gapless.fits.least_squares import TRUSTED_CONDITION, LeastSquaresData, LeastSquaresTask, fit_least_squares
+from gapless.fits.frame import TRUSTED_CONDITION
+from gapless.fits.least_squares import LeastSquaresData, LeastSquaresTask, fit_least_squares
 from gapless.solvers.descent.as_solver import DESCENTS, check_schedule
 from gapless.solvers.descent.least_squares import DEFAULT_PASSES
 from gapless.solvers.least_squares.answer import Answer

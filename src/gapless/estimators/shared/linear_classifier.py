@@ -12,13 +12,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gapless._runtime.progress import with_progress
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.certificates.linear import Certificate
 from gapless.encode.clean import ready
-from gapless.encode.lazy_frames import refuse_lazy
+from gapless.encode.lazy_frames import read_rows, refuse_lazy
 from gapless.encode.offset import encode_offset
 from gapless.fits.linear import LinearFit, fit_linear
 from gapless.fits.linear_encode import LinearRequest
@@ -79,9 +79,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             self._check_parameters()
             refuse_lazy(X)
             if not ready(self, X, y):
-                X, y = validate_data(
-                    self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
-                )
+                X, y = read_rows(self, X, y, order="C", accept_large_sparse=True)
             task = self._task(X.dtype)
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
@@ -147,8 +145,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
     def decision_function(self, X: Any) -> np.ndarray:
         """<w, x> + b: (n_samples,) for two classes, else one column a class."""
         check_is_fitted(self)
-        refuse_lazy(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = read_rows(self, X, reset=False)
         scores = products_of(X, self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 

@@ -8,10 +8,6 @@ from typing import Any
 
 from sklearn import get_config
 
-__all__ = ["Shown"]
-
-STYLE = "margin:.5em 0;padding:.4em .8em;border-left:3px solid #0072b2;overflow-x:auto;font-size:.9em"
-
 
 class Shown:
     """Stands before BaseEstimator. Nothing here raises, whatever the parameters and the certificate hold."""
@@ -49,7 +45,8 @@ def _block(model: Any) -> str:
     own = getattr(certificate, "_repr_html_", None)
     inside = _tried(own, None) if callable(own) else ""
     inside = inside or f"<p>{html.escape(str(certificate))}</p>"
-    return f'<div class="gapless-certificate" style="{STYLE}"><strong>Certificate</strong>{inside}</div>'
+    style = "margin:.5em 0;padding:.4em .8em;border-left:3px solid #0072b2;overflow-x:auto;font-size:.9em"
+    return f'<div class="gapless-certificate" style="{style}"><strong>Certificate</strong>{inside}</div>'
 
 
 def _tried(make: Callable[[], Any], model: Any, plain: bool = False) -> str:

@@ -19,10 +19,11 @@ from gapless.certificates.tree import TreeCertificate, TreeData, certify_tree
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
 from gapless.fits.tree import EncodedTarget, choose_bins, fit_tree, hash_rows
+from gapless.solvers.tree.codes import prepare_columns
 from gapless.solvers.tree.paths import find_paths, share_importance
 from gapless.solvers.tree.prune import find_pruning_path
 from gapless.solvers.tree.thresholds import TREE_THRESHOLDS
-from gapless.solvers.tree.tree import PackedTree, Tree, TreeLimits, find_leaves, pack_tree, prepare_columns
+from gapless.solvers.tree.tree import PackedTree, Tree, TreeLimits, find_leaves, pack_tree
 
 from .certified_model import CertifiedModel
 from .constraints import integer, nothing, number, options, shared

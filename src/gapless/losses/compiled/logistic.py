@@ -76,13 +76,4 @@ def dual_step(loss, u, z, q, c, y):
     return y * c * a
 
 
-bind(
-    Logistic,
-    value=value,
-    slope=slope,
-    curvature=curvature,
-    conjugate=conjugate,
-    dual_of=dual_of,
-    dual_slope=dual_slope,
-    dual_step=dual_step,
-)
+bind(Logistic, globals())

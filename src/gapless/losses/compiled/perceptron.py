@@ -50,13 +50,4 @@ def dual_step(loss, u, z, q, c, y):
     return alpha * y
 
 
-bind(
-    Perceptron,
-    value=value,
-    slope=slope,
-    curvature=curvature,
-    conjugate=conjugate,
-    dual_of=dual_of,
-    dual_slope=dual_slope,
-    dual_step=dual_step,
-)
+bind(Perceptron, globals())

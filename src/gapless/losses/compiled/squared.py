@@ -34,13 +34,4 @@ def dual_step(loss, u, z, q, c, y):
     return u + (y - z - u / c) / (q + 1.0 / c)
 
 
-bind(
-    Squared,
-    value=value,
-    slope=slope,
-    curvature=curvature,
-    conjugate=conjugate,
-    dual_of=dual_of,
-    dual_slope=dual_slope,
-    dual_step=dual_step,
-)
+bind(Squared, globals())

@@ -41,13 +41,4 @@ def dual_step(loss, u, z, q, c, y):
     return y * max(0.0, alpha + (1.0 - y * z - alpha * half) / (q + half))
 
 
-bind(
-    SquaredHinge,
-    value=value,
-    slope=slope,
-    curvature=curvature,
-    conjugate=conjugate,
-    dual_of=dual_of,
-    dual_slope=dual_slope,
-    dual_step=dual_step,
-)
+bind(SquaredHinge, globals())

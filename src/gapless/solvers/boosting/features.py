@@ -18,8 +18,6 @@ from gapless._runtime.threads import run_in_parts
 
 from .thresholds import BOOSTING_THRESHOLDS
 
-__all__ = ["CodedFeatures", "FrequentCodes", "SortedFeatures", "cut_into_bins", "encode_features", "midpoints"]
-
 #: Codes that one byte holds.
 BYTE_CODES = 256
 

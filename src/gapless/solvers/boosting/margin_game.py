@@ -13,8 +13,6 @@ import numpy as np
 
 from .thresholds import BOOSTING_THRESHOLDS
 
-__all__ = ["find_hardest_weights"]
-
 
 def find_hardest_weights(X: np.ndarray, y: np.ndarray, right: np.ndarray) -> np.ndarray | None:
     """The weights w of the rows X with signs y; None where the program is large or fails.

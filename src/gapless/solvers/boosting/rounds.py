@@ -27,11 +27,6 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 
-__all__ = ["Rounds", "compute_regression_losses", "find_weighted_median", "order_by_class"]
-
-#: Rounds after which the weights are computed again from s, so that rounding does not pile up.
-ROUNDS_PER_FRESH_WEIGHTS = 16
-
 
 def order_by_class(index: np.ndarray, K: int, there: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The rows (of ``there``, if given) in the order of their classes, and where each class begins."""
@@ -97,7 +92,8 @@ class Rounds:
         self.errors.append(wrong)
         self.alphas.append(alpha)
         self.factors.append(factor)
-        if len(self) % ROUNDS_PER_FRESH_WEIGHTS == 0 or alpha > 30.0 or not total > 0.0:
+        # Every 16 rounds the weights are computed again from s, so that rounding does not pile up.
+        if len(self) % 16 == 0 or alpha > 30.0 or not total > 0.0:
             self._recompute_weights()
         share, self.mistakes = self._count_mistakes()
         self.training.append(share)

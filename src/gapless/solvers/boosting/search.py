@@ -24,8 +24,6 @@ from gapless._runtime.threads import run_in_parts
 from .features import CodedFeatures, SortedFeatures, midpoints
 from .thresholds import BOOSTING_THRESHOLDS
 
-__all__ = ["BestStump", "StumpSplit", "find_best_stump", "find_first_largest"]
-
 #: A split is better than another where its sum is larger by this factor, which is more than rounding can make it.
 TIE_FACTOR = 1.0 + 1e-12
 #: Codes up to which a histogram is kept as four sums side by side: neighbouring rows of one code would wait for each other.

@@ -10,8 +10,6 @@ from scipy import sparse
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
 
-__all__ = ["Stumps", "sum_sides", "sum_votes", "write_answers"]
-
 
 @compiled(vectorise=True, inner=True)
 def _weigh_both_sides(side, cut, w):

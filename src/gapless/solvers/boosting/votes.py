@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["add_votes", "compute_probabilities", "compute_scores", "empty_votes", "find_class_index"]
-
 
 def empty_votes(n: int, K: int) -> np.ndarray:
     """No votes yet, for n rows."""

@@ -4,7 +4,7 @@ Rates that need no tuning, unless a schedule is given: 1/L for full gradients of
 the shift at which the first step is no longer than one over the curvature of an example.  After ever more passes the point
 is certified; what is returned is the best point and the best dual point seen.  Rows of which few are larger than the others by
 orders of magnitude can still make steps too long: a descent that diverges ends at once, as ``not_finite``, with the best point
-before.  They are here to be watched and compared: the solvers of `choose` are faster.
+before.  They are here to be watched and compared: those that `linear/solve` picks are faster.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from gapless.solvers.descent.engine import Engine
 from gapless.solvers.descent.plan import DescentPlan
 from gapless.solvers.descent.schedules import Schedule, as_schedule
 from gapless.solvers.loop import Loop
+from gapless.solvers.solution import DESCENTS
 
-DESCENTS = ("gd", "sgd", "minibatch", "momentum", "adam")
-#: At most 50 passes lie between two certificates, each of which costs about a pass.
-MAX_PASSES_BETWEEN = 50
+
+def next_certificate(done: int, most: int) -> int:
+    """The pass of the next certificate, which costs about a pass itself: a fourth of the passes later, but at most 50."""
+    return min(most, done + max(1, min(done // 4, 50)))
 
 
 def gradient_fit(
@@ -68,7 +70,7 @@ def gradient_fit(
             if diverged:
                 loop.end("not_finite")
             passes = done
-            next_look = min(loop.stop.passes, done + max(1, min(done // 4, MAX_PASSES_BETWEEN)))
+            next_look = next_certificate(done, loop.stop.passes)
         if not going:
             return
 
@@ -113,9 +115,8 @@ def steady_schedule(risk: LinearRisk, method: str, per_epoch: int) -> Schedule:
         size = (
             np.sqrt(float(risk.unit * risk.problem.c @ np.square(risk.problem.y, dtype=float))) if risk.squared else 1.0
         )
-        settled = max(
-            per_epoch, 100
-        )  # steps after which the rate has fallen to 1/sqrt(2) of its first, 0.05 of the targets' size
+        # steps after which the rate has fallen to 1/sqrt(2) of its first, 0.05 of the targets' size
+        settled = max(per_epoch, 100)
         return Schedule.inverse_root(0.05 * (size or 1.0) * np.sqrt(settled), shift=settled)
     full = method in ("gd", "momentum") or (per_epoch == 1 and risk.lam == 0.0)
     if full and risk.smooth:

@@ -50,9 +50,8 @@ class Function:
 
     def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = self.value(theta), self.gradient(theta)
-        near = (
-            float(np.abs(theta).max(initial=0.0)) < 1e50
-        )  # beyond, a value that is not finite is a descent that diverged
+        # beyond, a value that is not finite is a descent that diverged
+        near = float(np.abs(theta).max(initial=0.0)) < 1e50
         if near and (math.isnan(value) or (math.isfinite(value) and not np.isfinite(gradient).all())):
             what = "the value" if math.isnan(value) else "the gradient"
             detail = "" if math.isnan(value) else f" (entry {int(np.argmin(np.isfinite(gradient)))})"

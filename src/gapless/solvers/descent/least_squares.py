@@ -20,7 +20,7 @@ from gapless.numbers import relative_gap
 from gapless.problems.descent import LinearRisk
 from gapless.problems.least_squares import LeastSquares
 from gapless.problems.linear import LinearProblem
-from gapless.solvers.descent.as_solver import MAX_PASSES_BETWEEN, batch_size, rates_for
+from gapless.solvers.descent.as_solver import batch_size, next_certificate, rates_for
 from gapless.solvers.descent.engine import Engine
 from gapless.solvers.descent.plan import DescentPlan
 from gapless.solvers.least_squares.answer import Answer, Clock
@@ -91,7 +91,7 @@ class _Walk:
             reached = self._look(engine.theta()) or (mean is not None and self._look(mean))
             if reached or self.passes >= most or not going:
                 break
-            next_look = min(most, self.passes + max(1, min(self.passes // 4, MAX_PASSES_BETWEEN)))
+            next_look = next_certificate(self.passes, most)
         if reached:
             self.status = "converged"
         elif engine.ending == "diverged":

@@ -26,8 +26,6 @@ from gapless._compile.jit import compiled
 from gapless._runtime.results import result
 from gapless._runtime.written import written
 
-SEARCHES = ("backtracking", "exact", "polyak")
-
 
 @result
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class Schedule:
     @property
     def searches(self) -> bool:
         """Whether a rate depends on f and not on t alone."""
-        return self.kind in SEARCHES
+        return self.kind in ("backtracking", "exact", "polyak")
 
     def with_lam(self, lam: float | None) -> Schedule:
         """The schedule with the problem's own lam, where it needs one and has none."""

@@ -21,8 +21,6 @@ from gapless._compile.jit import compiled
 from gapless._runtime.written import written
 from gapless.rows.shape import Rows, bytes_per_value, n_rows, n_stored
 
-KINDS = ("shuffled", "random", "sequential")
-
 
 class Visits:
     """The order of each epoch. ``first`` is an order of the examples that does not depend on theirs."""
@@ -47,9 +45,8 @@ class Visits:
     @property
     def slow(self) -> bool:
         """Whether long rows, larger than the cache together, are visited in an order that may as well be another one."""
-        return (
-            self.kind == "shuffled" and self._exceeds_cache and self.bytes > 512 * self.n
-        )  # values take longer than a visit
+        # values take longer than a visit
+        return self.kind == "shuffled" and self._exceeds_cache and self.bytes > 512 * self.n
 
     @property
     def _exceeds_cache(self) -> bool:
@@ -92,14 +89,15 @@ class Visits:
 
 
 def as_visits(given: Any, n: int) -> Any:
-    """One of `KINDS`, or an array of row numbers."""
+    """The name of an order, or an array of row numbers."""
+    kinds = ["shuffled", "random", "sequential"]
     if isinstance(given, str):
-        if given not in KINDS:
-            raise ValueError(f"visits must be among {list(KINDS)} or an array of row numbers; got {written(given)}")
+        if given not in kinds:
+            raise ValueError(f"visits must be among {kinds} or an array of row numbers; got {written(given)}")
         return given
     order = np.asarray(given)
     if order.ndim != 1 or order.size == 0 or order.dtype.kind not in "iu":
-        raise ValueError(f"visits must be among {list(KINDS)} or a 1-D array of row numbers; got {written(given)}")
+        raise ValueError(f"visits must be among {kinds} or a 1-D array of row numbers; got {written(given)}")
     if order.min() < 0 or order.max() >= n:
         raise ValueError(
             f"visits names row {int(order.max() if order.max() >= n else order.min())}; there are {n} rows, from 0"

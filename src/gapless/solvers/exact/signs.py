@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless.problems.separation import TINY, Separation
+from gapless.problems.separation import Separation
 from gapless.solvers.exact.rational import Integers
 
 
@@ -51,7 +51,8 @@ def bounds_hold(problem: Separation, theta: Direction) -> bool:
     """Whether `enclosed` is to be trusted: no entry of theta is too small for a float, and no product may underflow."""
     floats = theta.floats
     lost = any(v != 0 and f == 0.0 for v, f in zip(theta.whole.ravel().tolist(), floats.ravel().tolist()))
-    return not lost and _smallest(problem.X) * np.min(np.abs(floats[floats != 0]), initial=np.inf) > TINY
+    # A product of two doubles below 2^-1020 may lose digits that no relative bound covers.
+    return not lost and _smallest(problem.X) * np.min(np.abs(floats[floats != 0]), initial=np.inf) > 2.0**-1020
 
 
 def _smallest(X: Any) -> float:

@@ -91,10 +91,9 @@ def solve_active_set(
             ray[held], ray[j] = np.maximum(along, 0.0), 1.0
             return ActiveSetPoint(ray / ray.sum(), b, "infeasible")
         t = alpha[held[falling]] / -along[falling]
-        first = int(falling[np.argmin(t)])
-        alpha[held] = np.maximum(alpha[held] + float(t.min()) * along, 0.0)
-        alpha[j] = float(t.min())
-        alpha[held[first]] = 0.0
+        first, step = int(falling[np.argmin(t)]), float(t.min())
+        alpha[held] = np.maximum(alpha[held] + step * along, 0.0)
+        alpha[j], alpha[held[first]] = step, 0.0
         held = np.append(np.delete(held, first), j)
     return ActiveSetPoint(alpha, b, "stalled")
 

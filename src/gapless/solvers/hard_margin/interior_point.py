@@ -57,10 +57,8 @@ def find_nearest_points(
     slack = np.maximum(system.slack(margins, eta), 0.0)
     size = float(np.sqrt(system.longest))
     slack += 0.1 * max(float(slack.mean()), float(np.abs(margins).max()), 1e-30 * size)
-    most_steps, close = (
-        80,
-        1e-8,
-    )  # relative distance of the bounds on the margin at which the active sets are known well enough
+    # close: relative distance of the bounds on the margin at which the active sets are known well enough
+    most_steps, close = 80, 1e-8
     stale, least, best = 0, np.inf, NearestPoints(alpha, slack, np.inf, -np.inf, size)
     for _ in range(most_steps):
         tick()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["HARD_MARGIN_THRESHOLDS", "HardMarginThresholds"]
-
 
 class HardMarginThresholds(NamedTuple):
     """Each field: its unit, and the reason for its value."""

@@ -79,10 +79,8 @@ def solve_chain(
 ) -> Iterator[ChainPoint]:
     """A machine for each C, ascending.  y is +1 or -1 (of any sign where c = 0).  A fit ends where its relative gap is at most
     ``tol``, or where no pair is out of order by more than ``finest``."""
-    loose, closer = (
-        1e-2,
-        4.0,
-    )  # the worst pair at which the gap is first evaluated, and the factor to the next evaluation
+    # the worst pair at which the gap is first evaluated, and the factor to the next evaluation
+    loose, closer = 1e-2, 4.0
     train = np.flatnonzero(c > 0.0)
     sign, weight = y[train].astype(np.float64), c[train]
     points: Any = DiagonalGram(np.diagonal(held.K)[: held.n][train].astype(np.float64))
@@ -195,10 +193,8 @@ class _Fold:
         train, block = self.train, self.block
         own, a, b = self.u[train], self.low[train], self.high[train]
         near = max(violation, 0.1)  # rows so near to the margin may soon matter
-        smallest, factor = (
-            500,
-            2.0,
-        )  # rows of a block that is never too large, and times the rows that matter of one that is
+        # rows of a block that is never too large, and times the rows that matter of one that is
+        smallest, factor = 500, 2.0
         wide = block.rows.size > max(smallest, factor * np.count_nonzero((out_by > -near) | ((own > a) & (own < b))))
         outside_by = float(np.max(out_by, initial=-np.inf, where=~block.inside[train]))
         if wide or outside_by > max(0.5 * wanted, 0.3 * violation):

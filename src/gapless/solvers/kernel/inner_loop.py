@@ -18,21 +18,6 @@ from gapless.gram.class_pairs import load_row
 LANES = 128
 
 
-def solve_pairs(
-    K: np.ndarray,
-    diagonal: np.ndarray,
-    v: np.ndarray,
-    u: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    allowed: np.ndarray,
-    wanted: float,
-    most: int,
-) -> int:
-    """Pairs until none is out of order by more than ``wanted``; returns their number. v is padded to the columns of K."""
-    return smo_inner_loop(K, None, diagonal, v, u, low, high, allowed, wanted, most)
-
-
 @compiled(vectorise=True, finite=True)
 def _largest(lanes, half):
     """The maximum of the lanes; ``half`` is written to."""
@@ -76,8 +61,10 @@ def _find_largest(lanes, top, v, rises):
 
 @compiled(vectorise=True, finite=True)
 def smo_inner_loop(K, pair_rows, diagonal, v, u, low, high, allowed, wanted, most):
-    """`solve_pairs`; where ``pair_rows`` is given, a row of K is loaded when it is first needed (`gram/class_pairs`). Where it is
-    None all rows are there, and no loading is compiled."""
+    """Pairs until none is out of order by more than ``wanted``; returns their number. v is padded to the columns of K.
+
+    Where ``pair_rows`` is given, a row of K is loaded when it is first needed (`gram/class_pairs`). Where it is None all rows are
+    there, and no loading is compiled."""
     if pair_rows is not None:
         loaded, first, between, second = pair_rows
     zero, one, two = v.dtype.type(0.0), v.dtype.type(1.0), v.dtype.type(2.0)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["KERNEL_THRESHOLDS", "KernelThresholds", "WorkingSetLimits"]
-
 
 class WorkingSetLimits(NamedTuple):
     """A driver's working set, and the turns of pairs and Newton steps that `working_set` takes in it."""

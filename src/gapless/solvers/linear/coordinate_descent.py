@@ -198,10 +198,8 @@ class _Ascent:
 
     def _sweep_inside(self, stays: np.ndarray) -> None:
         """Visit the examples strictly inside their box again, where they are few: at a good offset they alone move."""
-        share, again = (
-            5,
-            3,
-        )  # at most 1/share of the examples still visited get this many sweeps; a9a, w8a need fewest passes so
+        # at most 1/share of the examples still visited get this many sweeps; a9a, w8a need fewest passes so
+        share, again = 5, 3
         n, active = self.problem.n, self.active[: self.size]
         if active.size * share * share <= n:  # a whole pass is short as it is
             return
@@ -257,9 +255,8 @@ class _Ascent:
         """Visit the examples that the scores z, which hold the offset ``best``, do not let be left out."""
         keep = np.empty(self.problem.n, dtype=bool)
         if self.problem.free:
-            z = np.add(
-                z, self.b0 + self.s * self.theta[-1] - best, out=self.scratch
-            )  # at the offset that the steps see
+            # the scores at the offset that the steps see
+            z = np.add(z, self.b0 + self.s * self.theta[-1] - best, out=self.scratch)
         find_worth_visiting(self.coordinates, z, self.u, self.shrinking, keep)
         self.active = self.everybody[keep[self.everybody]] if self.ordered else np.flatnonzero(keep)
         self.size = self.active.size

@@ -205,10 +205,8 @@ class Walk:
 
     def run(self, last: float) -> None:
         """Follow the path until lam = ``last``; with 0 or infinity until no event is left."""
-        patience, most_ties = (
-            40,
-            4000,
-        )  # steps of length 0 in a row: then ties are broken at random; then the path is given up
+        # steps of length 0 in a row after which ties are broken at random, and after which the path is given up
+        patience, most_ties = 40, 4000
         zero = 0
         # Scores are sums of terms as large as s K: a lam below their rounding cannot be told from 0.
         floor = 1e-14 * self.scale * float(self.s.sum())

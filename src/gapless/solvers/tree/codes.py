@@ -15,13 +15,8 @@ from scipy import sparse
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
 
-__all__ = ["Columns", "prepare_columns"]
-
-#: Columns that are turned and ranked at a time.
-TILE = 8
-#: Orders are kept for at most so many rows, and so many values: beyond, a part of a tree sorts its own.
-ORDERED_ROWS = 1 << 17
-ORDERED = 1 << 25
+from .keys import HALF, LOW
+from .thresholds import TREE_THRESHOLDS
 
 
 class Columns(NamedTuple):
@@ -36,12 +31,10 @@ class Columns(NamedTuple):
     highest: np.ndarray  #: float32
     exact: bool  #: whether each code is one value
     common: np.ndarray  #: the code that more than half of the rows have, or -1
-    order: (
-        np.ndarray
-    )  #: (columns, rows) of uint32, or empty: rows by code, but for the common one; bit 31: a code begins
-    ordered: (
-        np.ndarray
-    )  #: how many rows there are of each column in ``order``, and how many of them below the common code
+    #: (columns, rows) of uint32, or empty: rows by code, but for the common one; bit 31: a code begins
+    order: np.ndarray
+    #: how many rows there are of each column in ``order``, and how many of them below the common code
+    ordered: np.ndarray
 
     @property
     def n_rows(self) -> int:
@@ -49,7 +42,6 @@ class Columns(NamedTuple):
 
 
 BEGINS = np.uint32(1 << 31)
-LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 #: Digits of 11 bits that a float32 is sorted by.
 DIGITS, DIGIT = 3, np.uint64(2047)
 
@@ -233,12 +225,13 @@ def prepare_columns(X: Any, categorical: np.ndarray | None = None, bins: int | N
     # Trees of categories are compiled for codes of 32 bits alone: they grow as fast on these.
     ranked = np.empty((d, n), dtype=np.uint32 if limit >= 65_535 or kinds.any() else np.uint16)
     found = np.zeros((d, 5), dtype=np.int64)
-    kept = n <= ORDERED_ROWS and n * d <= ORDERED
+    kept = n <= TREE_THRESHOLDS.ordered_rows and n * d <= TREE_THRESHOLDS.ordered_values
     order = np.empty((d if kept else 0, n), dtype=np.uint32)
     of = [np.empty((2, 0), dtype=np.float32)] * d
+    step = TREE_THRESHOLDS.columns_per_thread
 
     def work(part: int) -> None:
-        first, last = part * TILE, min(d, (part + 1) * TILE)
+        first, last = part * step, min(d, (part + 1) * step)
         sorting = Sorting.of(n)
         line = np.empty(0 if kept else n, dtype=np.uint32)
         values = np.empty((2, n if kinds[first:last].any() else min(n, limit)), dtype=np.float32)
@@ -251,7 +244,7 @@ def prepare_columns(X: Any, categorical: np.ndarray | None = None, bins: int | N
             found[j] = rank_column(column, bits, sorting, values[0], values[1], many, ranked[j], sorted_rows)
             of[j] = values[:, : found[j, 0]].copy()
 
-    run_in_parts(work, -(-d // TILE))
+    run_in_parts(work, -(-d // step))
     n_codes = found[:, 0].copy()
     most = int(n_codes.max(initial=0))
     small = np.uint16 if most < 65_536 and not kinds.any() else np.uint32  # two kinds of kernels, not three

@@ -13,18 +13,9 @@ import numpy as np
 from gapless._compile.jit import compiled
 
 from .histogram import best_categories, empty_histogram, fill_histogram, scan_histogram, score_of, weight_of
-from .keys import sort_keys
+from .keys import HALF, LOW, sort_keys
 from .score import TIE, allowed, better, score_one
 from .state import Sums
-
-__all__ = ["Cut", "best_cut"]
-
-#: A histogram costs this many rows for each of its entries.
-ENTRY = 1.0
-#: The same where most rows have one code, and sorting is cheap.
-COMMON = 4.0
-LOW = np.uint64(0xFFFFFFFF)
-HALF = np.uint64(32)
 
 
 class Cut(NamedTuple):
@@ -326,7 +317,8 @@ def cut_numbers(best: Any, j: int, codes: Any, task: Any, k: Any, Y: Any, node: 
     usual = np.int64(facts.common[j])
     counted = task.stops.min_leaf > 1 or none >= 0
     together = k is None and Y is None and not at_random and lo <= usual and usual <= hi
-    histogram = not at_random and (hi - lo + 1) * width * (COMMON if together else ENTRY) <= node.n
+    # An entry of a histogram costs as much as a row, or as four where most rows have one code and sorting is cheap.
+    histogram = not at_random and (hi - lo + 1) * width * (4.0 if together else 1.0) <= node.n
     if histogram:
         found = count_codes(codes, rows, node, work, k, Y, lo, hi, none, counted)
     else:

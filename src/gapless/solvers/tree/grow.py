@@ -4,7 +4,7 @@
 
 Columns hold codes, the ranks of their distinct values (or of bins of them), so that values are compared as integers and
 no column is sorted as a whole again. Where all columns are numbers without missing values and all of them are looked at, a
-part of at most 65,536 rows is left to ``tree_sorted``; otherwise a node of few rows takes its codes along into a block of its
+part of at most 65,536 rows is left to `sorted`; otherwise a node of few rows takes its codes along into a block of its
 own, which the cache holds for the whole subtree.
 
 The kernels take no memory: ``grow_nodes`` makes it, and goes on where a kernel stopped for more of it, or for a part.
@@ -22,35 +22,11 @@ from gapless._compile.jit import compiled
 from .column import best_cut
 from .keys import DIGITS
 from .node import classes_here, copy_block, node_sums, threshold_between, write_node
-from .queue import (
-    BLOCK_END,
-    BLOCK_START,
-    DEEPEST,
-    FREE,
-    HEAP,
-    LEAVES,
-    NODES,
-    SLOTS,
-    WAITING,
-    heap_pop,
-    heap_push,
-    push_children,
-    save_ranges,
-    take_node,
-    take_ranges,
-)
+from .queue import COUNT, heap_pop, heap_push, push_children, save_ranges, take_node, take_ranges
 from .score import decrease_classes, decrease_many, decrease_one
-from .sorted import MOST_KEYS, PLACES, grow_part
+from .sorted import grow_part
 from .state import Categories, Facts, Heap, Lot, Node, Nodes, Queue, Room, Source, Stops, Task, Work
-
-__all__ = ["CLASSES", "MANY", "ONE", "grow_nodes"]
-
-#: Targets: one number (or one of two classes), one of many classes, several of either.
-ONE, CLASSES, MANY = 1, 2, 3
-#: A subtree of at most so many rows works on its own copy of the codes.
-BLOCK = 4096
-#: Waiting nodes whose ranges there is room for at first.
-ROOM = 64
+from .thresholds import TREE_THRESHOLDS
 
 
 class Split(NamedTuple):
@@ -158,10 +134,10 @@ def visit(entry: Any, node: int, task: Any, state: Any, categories: Any, k: Any,
     start, end, depth = entry[0], entry[1], entry[2]
     m = end - start
     leaf = Split(np.int64(-1), np.int64(-1), np.int64(-1), start, 0.0)
-    inside = start >= state[BLOCK_START] and end <= state[BLOCK_END]
+    inside = start >= state[COUNT.block_start] and end <= state[COUNT.block_end]
     if m <= room.block.w.size and not inside:
         copy_block(room.source, room.block, k, Y, rows, start, m)
-        state[BLOCK_START], state[BLOCK_END] = start, end
+        state[COUNT.block_start], state[COUNT.block_end] = start, end
         inside = True
     source = room.block if inside else room.source
     W, impurity, pure = node_sums(source, rows, start, end, work, k, Y, room.centred, task.entropy)
@@ -187,8 +163,8 @@ def visit(entry: Any, node: int, task: Any, state: Any, categories: Any, k: Any,
 def depth_first(queue: Any, task: Any, categories: Any, k: Any, Y: Any) -> None:
     """Until no node waits, or the next one is a part, or more slots are needed."""
     entry, state = queue.entry, queue.state
-    while state[WAITING] > 0 and state[SLOTS] + 2 <= queue.slots.shape[0]:
-        if entry[state[WAITING] - 1, 1] - entry[state[WAITING] - 1, 0] <= task.room.part:
+    while state[COUNT.waiting] > 0 and state[COUNT.slots] + 2 <= queue.slots.shape[0]:
+        if entry[state[COUNT.waiting] - 1, 1] - entry[state[COUNT.waiting] - 1, 0] <= task.room.part:
             return
         at, node = take_node(queue, task.work)
         how = visit(entry[at], node, task, state, categories, k, Y)
@@ -200,26 +176,22 @@ def depth_first(queue: Any, task: Any, categories: Any, k: Any, Y: Any) -> None:
 def best_first(queue: Any, heap: Any, task: Any, categories: Any, k: Any, Y: Any) -> None:
     """Until there are as many leaves as wanted, or more slots are needed."""
     entry, state, cut = queue.entry, queue.state, heap.cut
-    while state[WAITING] > 0 or (state[HEAP] > 0 and state[LEAVES] > 0):
-        if state[WAITING] == 0:
+    while state[COUNT.waiting] > 0 or (state[COUNT.heap] > 0 and state[COUNT.leaves] > 0):
+        if state[COUNT.waiting] == 0:
             top = heap_pop(heap, state)  # the best split of all leaves is made
-            state[LEAVES] -= 1
+            state[COUNT.leaves] -= 1
             take_ranges(queue, cut[top, 7], task.work)
             made = Split(cut[top, 4], cut[top, 5], cut[top, 6], cut[top, 1], 0.0)
             push_children(queue, task.work, made, cut[top, 0], cut[top, 2], cut[top, 3], top)
             continue
-        if state[SLOTS] + 4 > queue.slots.shape[0]:
+        if state[COUNT.slots] + 4 > queue.slots.shape[0]:
             return
         at, node = take_node(queue, task.work)
         how = visit(entry[at], node, task, state, categories, k, Y)
         if how.column >= 0:
             heap.gain[node] = how.gain
-            cut[node, 0], cut[node, 1], cut[node, 2], cut[node, 3] = (
-                entry[at, 0],
-                how.middle,
-                entry[at, 1],
-                entry[at, 2],
-            )
+            cut[node, 0], cut[node, 1] = entry[at, 0], how.middle
+            cut[node, 2], cut[node, 3] = entry[at, 1], entry[at, 2]
             cut[node, 4], cut[node, 5], cut[node, 6] = how.column, how.left, how.right
             cut[node, 7] = save_ranges(queue, task.work)
             heap_push(heap, state, node)
@@ -255,9 +227,10 @@ def grow_nodes(
         room = min(room, 2 ** (stops.max_depth + 1) - 1)
     nodes = Nodes.of(room, target.M)
     entropy = True if limits.entropy else None
-    plain = not (by_gain or limits.at_random or limits.max_features < d or target.mode == MANY)
+    plain = not (by_gain or limits.at_random or limits.max_features < d or target.mode == "many")
     plain = plain and not (columns.missing.any() or columns.categorical.any())
-    part = min(PLACES, MOST_KEYS // d) if plain else 0
+    # A place of 16 bits tells so many rows apart.
+    part = min(1 << 16, TREE_THRESHOLDS.part_keys // d) if plain else 0
     if n <= part:
         count, depth = grow_part(columns, target, of_rows, rows, (0, -1, 0), stops, entropy, nodes, 0)
         return nodes.first(count), np.zeros((count, 0), dtype=np.uint32), depth
@@ -277,12 +250,12 @@ class Growth:
     ) -> None:  # fmt: skip
         n, d, M, size = rows.size, columns.codes.shape[0], target.M, nodes.feature.size
         by_gain = limits.max_leaves >= 0
-        if target.mode == MANY:  # compiled for codes of 32 bits alone: such trees grow as fast on these
+        if target.mode == "many":  # compiled for codes of 32 bits alone: such trees grow as fast on these
             columns = columns._replace(codes=columns.codes.astype(np.uint32, copy=False))
         self.columns, self.target, self.w, self.entropy = columns, target, w, entropy
-        self.k = np.empty(n, dtype=np.int64) if target.mode == CLASSES else None
-        self.Y = np.empty((n, M)) if target.mode == MANY else None
-        room = _room(columns, target, w, rows, part, 0 if by_gain or part > 0 else min(BLOCK, n))
+        self.k = np.empty(n, dtype=np.int64) if target.mode == "classes" else None
+        self.Y = np.empty((n, M)) if target.mode == "many" else None
+        room = _room(columns, target, w, rows, part, 0 if by_gain or part > 0 else min(TREE_THRESHOLDS.block_rows, n))
         state = np.array([seed % 2**64], dtype=np.uint64)
         lot = Lot(state, np.arange(d), min(int(limits.max_features), d), bool(limits.at_random))
         self.task = Task(room, Facts.of(columns), _work(columns, target, n), lot, stops, nodes, entropy is not None)
@@ -291,46 +264,51 @@ class Growth:
         if by_gain:
             leaves = min(int(limits.max_leaves), n) + 2
             self.heap = Heap(np.empty(leaves, dtype=np.int64), np.empty(size), np.empty((size, 8), dtype=np.int64))
+        # At first there is room for the ranges of 64 nodes that wait.
         self.queue = Queue(
-            np.empty((n + 2, 6), dtype=np.int64), np.empty((ROOM, 2, d), dtype=np.int32), np.empty(size + 3, dtype=np.int64),
-            np.zeros(9, dtype=np.int64),
+            np.empty((n + 2, 6), dtype=np.int64), np.empty((64, 2, d), dtype=np.int32), np.empty(size + 3, dtype=np.int64),
+            np.zeros(len(COUNT), dtype=np.int64),
         )  # fmt: skip
         self.queue.slots[0, 0], self.queue.slots[0, 1] = 0, columns.n_codes - 1
         self.queue.entry[0] = 0, n, 0, -1, 0, 0
-        self.queue.state[WAITING], self.queue.state[SLOTS], self.queue.state[LEAVES] = 1, 1, limits.max_leaves - 1
+        self.queue.state[COUNT.waiting], self.queue.state[COUNT.slots], self.queue.state[COUNT.leaves] = (
+            1,
+            1,
+            limits.max_leaves - 1,
+        )
 
     def run(self, tick: Callable[[], None] | None = None) -> tuple[int, int, np.ndarray]:
         """The number of nodes, the depth, and the sets of categories."""
         state, entry = self.queue.state, self.queue.entry
         kinds = (self.task, self.categories, self.k, self.Y)
-        while state[WAITING] > 0:
+        while state[COUNT.waiting] > 0:
             if tick is not None:
                 tick()
             if self.heap is None:
                 depth_first(self.queue, *kinds)
             else:
                 best_first(self.queue, self.heap, *kinds)
-            if state[WAITING] > 0:
-                start, end, *_ = waiting = entry[state[WAITING] - 1].tolist()
+            if state[COUNT.waiting] > 0:
+                start, end, *_ = waiting = entry[state[COUNT.waiting] - 1].tolist()
                 if end - start <= self.task.room.part:
                     self._grow_part(*waiting)
                 else:
                     slots = self.queue.slots
                     self.queue = self.queue._replace(slots=np.concatenate([slots, np.empty_like(slots)]))
-        count = int(state[NODES])
+        count = int(state[COUNT.nodes])
         sets = np.zeros((count, 0), dtype=np.uint32) if self.categories is None else self.categories.sets
-        return count, int(state[DEEPEST]), sets
+        return count, int(state[COUNT.deepest]), sets
 
     def _grow_part(self, start: int, end: int, depth: int, parent: int, is_left: int, slot: int) -> None:
         state, root = self.queue.state, (depth, parent, is_left)
-        rows, count = self.task.room.rows[start:end].astype(np.int64), int(state[NODES])
-        state[NODES], deepest = grow_part(
+        rows, count = self.task.room.rows[start:end].astype(np.int64), int(state[COUNT.nodes])
+        state[COUNT.nodes], deepest = grow_part(
             self.columns, self.target, self.w[rows], rows, root, self.task.stops, self.entropy, self.task.nodes, count
         )  # fmt: skip
-        state[DEEPEST] = max(state[DEEPEST], deepest)
-        state[WAITING] -= 1
-        self.queue.free[state[FREE]] = slot
-        state[FREE] += 1
+        state[COUNT.deepest] = max(state[COUNT.deepest], deepest)
+        state[COUNT.waiting] -= 1
+        self.queue.free[state[COUNT.free]] = slot
+        state[COUNT.free] += 1
 
 
 def _room(columns: Any, target: Any, w: np.ndarray, rows: np.ndarray, part: int, own: int) -> Room:
@@ -338,8 +316,8 @@ def _room(columns: Any, target: Any, w: np.ndarray, rows: np.ndarray, part: int,
     mode, outputs = target.mode, target.Y.shape[1]
     source = Source(columns.codes, w, target.y, target.k_of, target.Y)
     block = Source(
-        np.empty((columns.codes.shape[0], own), dtype=columns.codes.dtype), np.empty(own), np.empty(own if mode == ONE else 0),
-        np.empty(own if mode == CLASSES else 0, dtype=np.int32), np.empty((own if mode == MANY else 0, outputs)),
+        np.empty((columns.codes.shape[0], own), dtype=columns.codes.dtype), np.empty(own), np.empty(own if mode == "one" else 0),
+        np.empty(own if mode == "classes" else 0, dtype=np.int32), np.empty((own if mode == "many" else 0, outputs)),
     )  # fmt: skip
     aside = np.empty(rows.size, dtype=np.uint32)
     return Room(rows.astype(np.uint32), aside, source, block, part, bool(target.centred))
@@ -347,9 +325,9 @@ def _room(columns: Any, target: Any, w: np.ndarray, rows: np.ndarray, part: int,
 
 def _work(columns: Any, target: Any, n: int) -> Work:
     M, widest = target.M, int(columns.n_codes.max(initial=0)) + 1
-    width = M if target.mode == CLASSES else M + 1
+    width = M if target.mode == "classes" else M + 1
     return Work(
-        np.empty(n + 1), np.empty(n + 1 if target.mode != MANY else 0), np.empty((2, n + 1), dtype=np.uint64),
+        np.empty(n + 1), np.empty(n + 1 if target.mode != "many" else 0), np.empty((2, n + 1), dtype=np.uint64),
         np.empty(DIGITS, dtype=np.int64), np.zeros(widest * width), np.zeros(widest, dtype=np.int64), np.zeros(M),
         np.zeros(M), np.zeros(M), np.zeros(M), np.zeros(M, dtype=np.int64), target.parts,
         np.empty(columns.n_codes.size, dtype=np.int64), np.empty(columns.n_codes.size, dtype=np.int64),

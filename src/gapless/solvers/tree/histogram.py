@@ -10,8 +10,6 @@ from gapless._compile.jit import compiled
 
 from .score import allowed, better, score_classes, score_many, score_one
 
-__all__ = ["best_categories", "empty_histogram", "fill_histogram", "scan_histogram"]
-
 
 @compiled(inner=True)
 def fill_pair(codes: Any, rows: Any, start: int, m: int, work: Any, low: int, W: float) -> None:

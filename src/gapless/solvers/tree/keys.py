@@ -11,14 +11,10 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 
-__all__ = ["DIGITS", "keys_of_codes", "keys_of_order", "sort_keys"]
-
-#: Below so many rows plain insertion sorts fastest.
-SHORT = 40
+#: A wide key has a code, or the bits of a value, in its upper half, and a row in the lower one.
+LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 #: Where the keys of each digit of 8 bits begin, and their end.
 DIGITS = 257
-#: The bits of ``order`` that are a row; the highest says that a value begins.
-ROW = np.uint32(0x7FFFFFFF)
 
 
 @compiled(allocates=False)
@@ -28,6 +24,7 @@ def keys_of_order(order: Any, ordered: Any, common: Any, place: Any, keys: Any, 
     ``ends[j]`` is where the keys of column j begin, those of the next one where they end; ``usual[j]`` the rank of the value
     that has no keys, or -1. ``ordered[j]``: how many rows are in ``order``, and how many of them below that value."""
     at = np.int64(0)
+    row_bits = np.uint32(0x7FFFFFFF)  # the highest bit says that a value begins
     for j in range(order.shape[0]):
         fresh = np.uint32(1)
         rank = np.int64(-1)
@@ -36,7 +33,7 @@ def keys_of_order(order: Any, ordered: Any, common: Any, place: Any, keys: Any, 
             first = np.int64(0) if part == 0 else ordered[j, 1]
             last = ordered[j, 1] if part == 0 else ordered[j, 0]
             for i in range(first, last):
-                here = place[order[j, i] & ROW]
+                here = place[order[j, i] & row_bits]
                 fresh |= order[j, i] >> np.uint32(31)
                 there = np.uint32(1) if here >= 0 else np.uint32(0)
                 rank += np.int64(fresh & there)
@@ -85,7 +82,7 @@ def sort_keys(keys: Any, m: int, span: int, digits: Any) -> Any:
     """Sort keys[0, :m] by their upper half, which is below ``span``, stably; the line of ``keys`` that holds the result.
 
     ``digits`` is memory for DIGITS places."""
-    if m <= SHORT:
+    if m <= 40:  # rows up to which plain insertion sorts fastest
         for i in range(1, m):
             key = keys[0, i]
             j = i - 1

@@ -10,8 +10,6 @@ from gapless._compile.jit import compiled
 
 from .score import impurity_classes, impurity_many, impurity_two
 
-__all__ = ["classes_here", "copy_block", "node_sums", "threshold_between", "write_node"]
-
 
 @compiled(inner=True)
 def copy_block(source: Any, block: Any, k: Any, Y: Any, rows: Any, start: int, m: int) -> None:

@@ -6,8 +6,6 @@ import numpy as np
 
 from .tree import Tree
 
-__all__ = ["find_parents", "find_paths", "share_importance"]
-
 
 def find_parents(tree: Tree) -> np.ndarray:
     """The parent of each node; -1 for the root."""

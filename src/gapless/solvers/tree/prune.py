@@ -17,8 +17,6 @@ from gapless._compile.jit import compiled
 from .paths import find_parents
 from .tree import Tree
 
-__all__ = ["find_pruning_path", "prune_tree"]
-
 
 @compiled
 def _collapse_weakest_links(

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gapless._compile.jit import compiled
 
-__all__ = [
-    "BLOCK_END",
-    "BLOCK_START",
-    "DEEPEST",
-    "FREE",
-    "HEAP",
-    "LEAVES",
-    "NODES",
-    "SLOTS",
-    "WAITING",
-    "heap_pop",
-    "heap_push",
-    "push_children",
-    "save_ranges",
-    "take_node",
-    "take_ranges",
-]
 
-#: What ``Queue.state`` counts.
-WAITING, FREE, SLOTS, NODES, DEEPEST, BLOCK_START, BLOCK_END, HEAP, LEAVES = range(9)
+class Counts(NamedTuple):
+    """The places of ``Queue.state``."""
+
+    waiting: int = 0
+    free: int = 1
+    slots: int = 2
+    nodes: int = 3
+    deepest: int = 4
+    block_start: int = 5
+    block_end: int = 6
+    heap: int = 7
+    leaves: int = 8
+
+
+COUNT = Counts()
 
 
 @compiled(inner=True)
 def free_slot(queue: Any) -> Any:
     state = queue.state
-    if state[FREE] > 0:
-        state[FREE] -= 1
-        return queue.free[state[FREE]]
-    state[SLOTS] += 1
-    return state[SLOTS] - 1
+    if state[COUNT.free] > 0:
+        state[COUNT.free] -= 1
+        return queue.free[state[COUNT.free]]
+    state[COUNT.slots] += 1
+    return state[COUNT.slots] - 1
 
 
 @compiled(inner=True)
@@ -51,8 +47,8 @@ def save_ranges(queue: Any, work: Any) -> Any:
 def take_ranges(queue: Any, slot: int, work: Any) -> None:
     for j in range(work.lo.size):
         work.lo[j], work.hi[j] = queue.slots[slot, 0, j], queue.slots[slot, 1, j]
-    queue.free[queue.state[FREE]] = slot
-    queue.state[FREE] += 1
+    queue.free[queue.state[COUNT.free]] = slot
+    queue.state[COUNT.free] += 1
 
 
 @compiled(inner=True)
@@ -65,20 +61,20 @@ def push_children(queue: Any, work: Any, how: Any, start: int, end: int, depth: 
                 queue.slots[slot, 1, j] = how.left
             elif how.right >= 0:
                 queue.slots[slot, 0, j] = max(how.right, how.left + 1)
-        at = state[WAITING]
+        at = state[COUNT.waiting]
         entry[at, 0], entry[at, 1] = start if side == 1 else how.middle, how.middle if side == 1 else end
         entry[at, 2], entry[at, 3], entry[at, 4], entry[at, 5] = depth + 1, node, side, slot
-        state[WAITING] += 1
+        state[COUNT.waiting] += 1
 
 
 @compiled(inner=True)
 def take_node(queue: Any, work: Any) -> Any:
     """The place of the node that is next, and its number."""
     entry, state = queue.entry, queue.state
-    at, node = state[WAITING] - 1, state[NODES]
-    state[WAITING] = at
-    state[NODES] += 1
-    state[DEEPEST] = max(state[DEEPEST], entry[at, 2])
+    at, node = state[COUNT.waiting] - 1, state[COUNT.nodes]
+    state[COUNT.waiting] = at
+    state[COUNT.nodes] += 1
+    state[COUNT.deepest] = max(state[COUNT.deepest], entry[at, 2])
     take_ranges(queue, entry[at, 5], work)
     return at, node
 
@@ -91,9 +87,9 @@ def above(heap: Any, a: int, b: int) -> bool:
 
 @compiled(inner=True)
 def heap_push(heap: Any, state: Any, node: int) -> None:
-    order, at = heap.node, state[HEAP]
+    order, at = heap.node, state[COUNT.heap]
     order[at] = node
-    state[HEAP] += 1
+    state[COUNT.heap] += 1
     while at > 0 and above(heap, order[at], order[(at - 1) // 2]):
         up = (at - 1) // 2
         order[at], order[up] = order[up], order[at]
@@ -104,8 +100,8 @@ def heap_push(heap: Any, state: Any, node: int) -> None:
 def heap_pop(heap: Any, state: Any) -> Any:
     order = heap.node
     top = order[0]
-    state[HEAP] -= 1
-    size, at = state[HEAP], 0
+    state[COUNT.heap] -= 1
+    size, at = state[COUNT.heap], 0
     order[0] = order[size]
     while 2 * at + 1 < size:
         child = 2 * at + 1

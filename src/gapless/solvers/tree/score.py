@@ -25,8 +25,6 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 
-__all__ = ["TIE", "allowed", "better", "xlogx"]
-
 #: Scores that agree to this share are equal: rounding stays well below, different fractions of small counts far above.
 TIE = 2.0**-44
 

@@ -18,15 +18,7 @@ from .score import decrease_classes, decrease_one, impurity_classes, impurity_tw
 from .sorted_scan import AT_BULK, LOW, ClassRows, cut_classes, cut_one
 from .state import Facts, Nodes, Stops, Sums
 
-__all__ = ["MOST_KEYS", "PLACES", "grow_part"]
-
-#: Rows that a place of 16 bits can tell apart.
-PLACES = 65_536
-#: Keys of one part, 4 bytes each.
-MOST_KEYS = 1 << 25
 HIGH = np.uint32(0xFFFF0000)
-#: Waiting nodes that there is room for at first.
-ROOM = 64
 
 
 class Part(NamedTuple):
@@ -323,7 +315,7 @@ def grow_part(
     part = Part(
         keys, usual, rows.astype(np.uint32), w, t, np.empty(m, dtype=np.uint16), np.empty(m, dtype=np.uint32), np.empty(m)
     )  # fmt: skip
-    stack = Stack.of(ROOM, d, M)
+    stack = Stack.of(64, d, M)  # waiting nodes that there is room for at first
     stack.column[0, 0], stack.column[0, 1], stack.column[0, 2] = np.arange(d), ends[:-1], ends[1:]
     work = Work(np.empty((3, d), dtype=np.int32), np.empty(M), np.empty(M))
     sides = np.empty((2 * m, 2), dtype=np.int64)

@@ -15,8 +15,6 @@ from gapless._compile.jit import compiled
 from .score import TIE, allowed, better, score_classes, score_one
 from .state import Sums
 
-__all__ = ["AT_BULK", "LOW", "ClassRows", "Cut", "cut_classes", "cut_one"]
-
 LOW = np.uint32(0xFFFF)
 #: No cut is better; the cut is below all keys, or between the bulk and the keys above it.
 NOWHERE, AT_BULK = np.int64(-1), np.int64(-2)

@@ -6,22 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "Categories",
-    "Facts",
-    "Heap",
-    "Lot",
-    "Node",
-    "Nodes",
-    "Queue",
-    "Room",
-    "Source",
-    "Stops",
-    "Sums",
-    "Task",
-    "Work",
-]
-
 
 class Stops(NamedTuple):
     """Where growth stops, as a kernel reads it: numbers only."""
@@ -43,7 +27,7 @@ class Sums(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The columns of a training set as kernels read them, as in ``tree_codes.Columns``."""
+    """The columns of a training set as kernels read them, as in ``codes.Columns``."""
 
     codes: np.ndarray
     n_codes: np.ndarray

@@ -21,25 +21,9 @@ from gapless._compile.jit import compiled
 from gapless._runtime.results import result
 from gapless._runtime.threads import run_in_parts
 
-from .codes import Columns, prepare_columns
-from .grow import CLASSES, MANY, ONE, grow_nodes
-
-__all__ = [
-    "Columns",
-    "PackedTree",
-    "Tree",
-    "TreeLimits",
-    "TreeTarget",
-    "all_finite",
-    "find_leaves",
-    "grow_tree",
-    "pack_tree",
-    "prepare_columns",
-]
-
-LEAF = -1
-#: Rows that one thread takes at a time.
-ROWS = 16_384
+from .codes import Columns
+from .grow import grow_nodes
+from .thresholds import TREE_THRESHOLDS
 
 
 class TreeLimits(NamedTuple):
@@ -59,7 +43,7 @@ class TreeLimits(NamedTuple):
 class TreeTarget(NamedTuple):
     """What is predicted: one number a row, one of K classes, or several of either."""
 
-    mode: int
+    mode: str  #: "one" number or one of two classes, one of many "classes", or "many" outputs of either
     centred: bool
     y: np.ndarray
     k_of: np.ndarray
@@ -77,13 +61,13 @@ class TreeTarget(NamedTuple):
         if index.ndim == 1:
             K = int(np.atleast_1d(n_classes)[0])
             if K == 2:
-                return cls(ONE, False, index.astype(np.float64), _NO_K, _NO_Y, np.array([0, 1]), 1)
-            return cls(CLASSES, False, _NO_y, index.astype(np.int32), _NO_Y, np.array([0, K]), K)
+                return cls("one", False, index.astype(np.float64), _NO_K, _NO_Y, np.array([0, 1]), 1)
+            return cls("classes", False, _NO_y, index.astype(np.int32), _NO_Y, np.array([0, K]), K)
         parts = np.concatenate([[0], np.cumsum(n_classes)]).astype(np.int64)
         Y = np.zeros((index.shape[0], int(parts[-1])))
         for o in range(index.shape[1]):
             Y[np.arange(index.shape[0]), parts[o] + index[:, o]] = 1.0
-        return cls(MANY, False, _NO_y, _NO_K, Y, parts, int(parts[-1]))
+        return cls("many", False, _NO_y, _NO_K, Y, parts, int(parts[-1]))
 
     @classmethod
     def from_values(cls, y: np.ndarray) -> TreeTarget:
@@ -95,9 +79,9 @@ class TreeTarget(NamedTuple):
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
         if y.ndim == 1:
-            return cls(ONE, True, np.ascontiguousarray(y), _NO_K, _NO_Y, np.array([0, 1]), 1, unit)
+            return cls("one", True, np.ascontiguousarray(y), _NO_K, _NO_Y, np.array([0, 1]), 1, unit)
         outputs = y.shape[1]
-        return cls(MANY, True, _NO_y, _NO_K, np.ascontiguousarray(y), np.arange(outputs + 1), outputs, unit)
+        return cls("many", True, _NO_y, _NO_K, np.ascontiguousarray(y), np.arange(outputs + 1), outputs, unit)
 
 
 _NO_y, _NO_K, _NO_Y = np.empty(0), np.empty(0, dtype=np.int32), np.empty((0, 0))
@@ -166,7 +150,7 @@ def grow_tree(
     """One tree on the rows whose weight is positive; ``tick`` is called between kernels, and may raise."""
     nodes, sets, depth = grow_nodes(columns, target, weights, limits, seed, tick)
     value, impurity = nodes.value, nodes.impurity
-    if target.mode == ONE and not target.centred:
+    if target.mode == "one" and not target.centred:
         value = np.concatenate([1.0 - value, value], axis=1)
     if target.unit != 1.0:
         value, impurity = value * target.unit, impurity * target.unit * target.unit
@@ -292,9 +276,10 @@ def find_leaves(tree: PackedTree, X: np.ndarray, *, missing: bool | None = True,
     out = np.empty(n, dtype=np.int32)
     answer = out if of is None else np.empty(n, dtype=of.dtype)
     strange = []
+    step = TREE_THRESHOLDS.rows_per_thread
 
     def work(part: int) -> None:
-        start, stop = part * ROWS, min(n, (part + 1) * ROWS)
+        start, stop = part * step, min(n, (part + 1) * step)
         if missing is None and not all_finite(X[start:stop]):
             strange.append(part)
             return
@@ -308,7 +293,7 @@ def find_leaves(tree: PackedTree, X: np.ndarray, *, missing: bool | None = True,
         if of is not None:
             of.take(out[start:stop], out=answer[start:stop], mode="clip")
 
-    run_in_parts(work, -(-n // ROWS))
+    run_in_parts(work, -(-n // step))
     return None if strange else answer
 
 

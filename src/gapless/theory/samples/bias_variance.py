@@ -28,12 +28,6 @@ from gapless.theory.inputs import as_whole
 
 __all__ = ["Decomposition", "Resampled", "bootstrap", "decompose", "distinct_share"]
 
-#: Predictions that are kept at once, 8 bytes each: 800 MB.
-MOST_PREDICTIONS = 100_000_000
-
-
-Predict = Callable[[np.ndarray], Any]
-
 
 @result
 @dataclass(frozen=True, eq=False)
@@ -284,14 +278,18 @@ def _weights(weights: Any, m: int) -> np.ndarray:
     return given / given.sum()
 
 
+def refuse_predictions(times: int, what: str, n: int, rows: str) -> None:
+    """Refuse more predictions than are kept at once."""
+    most = 100_000_000  # of 8 bytes: 800 MB
+    if times * n > most:
+        raise ValueError(f"{times:,} {what} at {n:,} {rows} are more than {most:,} predictions; take fewer of either")
+
+
 def _check(loss: str, draws: int, X_test: np.ndarray, f: np.ndarray, noise: float | None) -> None:
     if loss not in ("squared", "zero_one"):
         raise ValueError(f'loss must be "squared" or "zero_one"; got {written(loss)}')
     if len(X_test) == 0 or f.shape != (len(X_test),):
         raise ValueError(f"the truth must be one value for each of the {len(X_test)} test points; got shape {f.shape}")
-    if draws * len(X_test) > MOST_PREDICTIONS:
-        raise ValueError(
-            f"{draws:,} draws at {len(X_test):,} points are more than {MOST_PREDICTIONS:,} predictions; take fewer of either"
-        )
+    refuse_predictions(draws, "draws", len(X_test), "points")
     if noise is not None and not noise >= 0.0:
         raise ValueError(f"noise must not be negative; got {written(noise)}")

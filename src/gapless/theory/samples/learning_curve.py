@@ -21,7 +21,7 @@ import numpy as np
 from gapless._runtime.results import result
 from gapless._runtime.written import written
 from gapless.theory.inputs import as_probability, as_whole
-from gapless.theory.samples.bias_variance import MOST_PREDICTIONS, learner_of, predicted, split
+from gapless.theory.samples.bias_variance import learner_of, predicted, refuse_predictions, split
 
 __all__ = ["LearningCurve", "learning_curve"]
 
@@ -147,10 +147,7 @@ def learning_curve(
         raise ValueError(f"sizes must grow; got {written(list(sizes))}")
     random = np.random.default_rng(seed)
     draw, m = _source(data, ns[-1], as_whole(test, "test"))
-    if repeats * m > MOST_PREDICTIONS:
-        raise ValueError(
-            f"{repeats:,} repeats at {m:,} test rows are more than {MOST_PREDICTIONS:,} predictions; take fewer of either"
-        )
+    refuse_predictions(repeats, "repeats", m, "test rows")
     fit = learner_of(learner)
     fixed = np.asarray(draw(0, m, random)[2]) if truth is not None and loss == "squared" else None
     errors = np.empty((len(ns), repeats, 2))

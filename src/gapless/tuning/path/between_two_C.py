@@ -66,11 +66,6 @@ def curvature_along_C(first: PathPoint, second: PathPoint) -> float:
     return (second.C - first.C) * (first.loss - second.loss) - first.half_squared_distance(second)
 
 
-def largest_gap(first: PathPoint, second: PathPoint) -> float:
-    """A bound on gap_t for all t in [0, 1]."""
-    return _top(*_gaps(first, second), curvature_along_C(first, second))
-
-
 def largest_relative_gap(first: PathPoint, second: PathPoint) -> float:
     """The smallest tol (to a tenth of a percent, from above) that every C between the two keeps; infinite where D <= 0."""
     gaps, duals = _gaps(first, second), (first.dual, second.dual)

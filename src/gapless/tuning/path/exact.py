@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
 
 from gapless import kernels, losses
 from gapless._runtime.clock import now
 from gapless._runtime.threads import one_blas_thread, thread_team
-from gapless.encode.lazy_frames import refuse_lazy
+from gapless.encode.lazy_frames import read_rows, refuse_lazy
+from gapless.fits.frame import Frame
 from gapless.fits.kernel_encode import encode_kernel
 from gapless.fits.kernel_subproblem import group_equal_rows
 from gapless.fits.linear_encode import encode_linear
@@ -75,10 +75,7 @@ class _LinearPathData(_PathData):
         self.given = model
         self.prototype = clone(model)
         self.prototype._check_parameters()
-        refuse_lazy(X)
-        X, y = validate_data(
-            self.prototype, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
-        )  # fmt: skip
+        X, y = read_rows(self.prototype, X, y, order="C", accept_large_sparse=True)
         self.X, self.labels, self.weight = X, y, sample_weight
         self.name = type(model).__name__
         task = replace(self.prototype._task(X.dtype), C=1.0)
@@ -103,8 +100,7 @@ class _LinearPathData(_PathData):
         return solve(problem, Stop(1e-14, 100_000, None)).u
 
     def lines(self, X: Any) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
-        refuse_lazy(X)
-        X = validate_data(self.prototype, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = read_rows(self.prototype, X, dtype=np.float64, reset=False)
         shift = self.offset.scale**2 if self.offset.kind == "penalised" else 0.0
         size = np.sqrt((_squared_norms(X) + shift) * self.K.diagonal().max(initial=0.0))
         return lambda U: np.asarray(X @ (self.rows.T @ U.T)) + shift * U.sum(axis=1), size
@@ -118,8 +114,7 @@ class _LinearPathData(_PathData):
         return self.data.cost.restore(self.data.expand(u))
 
     def decision(self, X: Any, u: np.ndarray, b: float) -> np.ndarray:
-        refuse_lazy(X)
-        X = validate_data(self.prototype, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = read_rows(self.prototype, X, reset=False)
         w, b = self._weights(u, b)
         return np.asarray(X @ w) + b
 
@@ -145,7 +140,7 @@ class _KernelPathData(_PathData):
         self.X, self.labels, judged = self.prototype._read(X, y)
         self.weight, self.name = sample_weight, type(model).__name__
         task = replace(self.prototype._task(), C=1.0)
-        with one_blas_thread(), thread_team(task.n_jobs), np.errstate(all="ignore"):
+        with Frame(task.stop, task.n_jobs).running():
             ready = encode_kernel(
                 task, judged, self.labels, sample_weight, start=None, callback=None, interruption=None
             )
@@ -169,8 +164,7 @@ class _KernelPathData(_PathData):
         return self.data.cost.restore(u if self.groups is None else self.groups.to_all_rows(u))
 
     def lines(self, X: Any) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
-        refuse_lazy(X)
-        X = validate_data(self.prototype, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+        X = read_rows(self.prototype, X, dtype=np.float64, order="C", reset=False)
         precomputed = self.prototype.kernel == "precomputed"
         if precomputed:
             own = abs(X).max(axis=1)
@@ -189,10 +183,7 @@ class _KernelPathData(_PathData):
         return sums, size
 
     def decision(self, X: Any, u: np.ndarray, b: float) -> np.ndarray:
-        refuse_lazy(X)
-        X = validate_data(
-            self.prototype, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
-        )
+        X = read_rows(self.prototype, X, order="C", reset=False)
         full = self.dual(u)
         rows = np.flatnonzero(full)
         with one_blas_thread(), thread_team(self.prototype.n_jobs), np.errstate(under="ignore"):
@@ -263,6 +254,3 @@ def _check_size(n_classes: int, rows: int) -> None:
             f"exact=True: {rows} different rows need a matrix of {8 * rows**2 / 1e9:.3g} GB. Leave exact=False, which certifies "
             "points and what lies between them."
         )
-
-
-__all__ = ["HingePath", "exact_path"]

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import map_threads, one_blas_thread, thread_team
+from gapless._runtime.threads import map_threads
 from gapless.certificates.kernel import certify_kernel
 from gapless.encode.lazy_frames import refuse_lazy
+from gapless.fits.frame import Frame
 from gapless.fits.kernel import decode_kernel
 from gapless.fits.kernel_encode import EncodedKernel, encode_kernel
 from gapless.fits.kernel_subproblem import KernelSubproblemFit, build_dual, fit_subproblem
@@ -50,7 +50,7 @@ class KernelSession:
         self.X, y, judged = self.prototype._read(X, y)
         self.names = getattr(self.prototype, "feature_names_in_", None)
         self.task = replace(self.prototype._task(), C=1.0)
-        with one_blas_thread(), thread_team(self.task.n_jobs), np.errstate(all="ignore"):
+        with Frame(self.task.stop, self.task.n_jobs).running():
             ready = encode_kernel(self.task, judged, y, sample_weight, start=None, callback=None, interruption=None)
             if ready.data.positive.shift is None:
                 raise ValueError(
@@ -104,8 +104,8 @@ class KernelSession:
         """Nothing is common to all C but the data."""
 
     def point(self, C: float, start: Start | None, asked: bool) -> Point:
-        stopwatch = Stopwatch()
         task = replace(self.task, C=C, parameters={**self.task.parameters, "C": C})
+        frame = Frame(task.stop, task.n_jobs, together=False)
         ready = self.ready.with_C(C)
         ready = replace(ready, data=replace(ready.data, start=start))
         screened = np.zeros(len(ready.pairs))
@@ -137,7 +137,7 @@ class KernelSession:
                     mass = max(float(np.abs(u).sum()), 1e-300)
                     claim = replace(claim, rounding=claim.rounding * (1.0 + warm.spent / mass))
                     return KernelSubproblemFit(u, solution.theta, solution.scores, claim, solution.history)
-            found = fit_subproblem(task, data, ready.pairs, k, None)
+            found = fit_subproblem(task, data, ready.pairs, k, frame)
             if found.off is None:
                 return found
             # Scores in single precision where the fit did not need more: what lies between two points does.
@@ -145,9 +145,9 @@ class KernelSession:
             inner = data.gram.product(inside[rows], found.u[rows], inside)
             return replace(found, scores=inner, off=None)
 
-        with one_blas_thread(), thread_team(task.n_jobs), np.errstate(all="ignore"):
+        with frame.running():
             parts = map_threads(one, range(len(ready.pairs)), task.n_jobs)
-            fitted = decode_kernel(task, ready, parts, self.marks, self.names, stopwatch)
+            fitted = decode_kernel(task, ready, parts, self.marks, self.names, frame.stopwatch)
         shapes = []
         for part in parts:
             claim, square = part.claim, float(part.u @ part.scores)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
 
-from gapless.encode.lazy_frames import refuse_lazy
+from gapless.encode.lazy_frames import read_rows
 from gapless.fits.frame import Frame
 from gapless.fits.linear import decode, fit_parts
 from gapless.fits.linear_encode import encode_linear
@@ -26,10 +25,7 @@ class LinearSession:
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         self.prototype = clone(model)
         self.prototype._check_parameters()
-        refuse_lazy(X)
-        X, y = validate_data(
-            self.prototype, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
-        )  # fmt: skip
+        X, y = read_rows(self.prototype, X, y, order="C", accept_large_sparse=True)
         self.X, self.names = X, getattr(self.prototype, "feature_names_in_", None)
         self.task = replace(self.prototype._task(X.dtype), C=1.0)
         with Frame(self.task.stop, self.task.n_jobs).running():

@@ -17,8 +17,6 @@ from gapless.theory.samples.hoeffding import clopper_pearson
 from .folds import Folds
 from .lattice import Lattice
 
-__all__ = ["Nested", "Tuning", "TuningBound", "attach"]
-
 
 @result
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ from .methods import METHODS, budget
 from .outcome import Nested, Tuning, attach
 from .progress import reporter
 
-__all__ = ["tune"]
-
 
 def tune(
     model: Any,
