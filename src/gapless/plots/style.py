@@ -199,10 +199,12 @@ class Display:
     axes_: list[Any]
     ax_: Any
 
+    @property
     def _widths(self) -> Sequence[float]:
         """Inches of the panels."""
         return (4.6,)
 
+    @property
     def _height(self) -> float:
         """Inches of a panel."""
         return 3.7
@@ -234,7 +236,7 @@ class Display:
         """
         matplotlib()
         with quiet():
-            self.figure_, self.axes_ = panels(ax, self._widths(), self._height())
+            self.figure_, self.axes_ = panels(ax, self._widths, self._height)
             if ax is not None:
                 GUESTS.update(self.axes_)
             make_room(self.figure_)

@@ -57,6 +57,8 @@ class FeatureMapDisplay(Display):
     n_columns: int
     labels: tuple[str, str]
     names: tuple[str, str]
+    _widths = (4.3, 4.3)
+    _height = 3.9
 
     @classmethod
     def from_data(cls, X: Any, y: Any, features: Any, *, resolution: int = 201) -> FeatureMapDisplay:
@@ -107,12 +109,6 @@ class FeatureMapDisplay(Display):
 
     def _sentence(self) -> str:
         return f"{self.title(self.before, 2 if self.names[1] else 1)}; {self.title(self.after, self.n_columns)}"
-
-    def _widths(self) -> tuple[float, ...]:
-        return (4.3, 4.3)
-
-    def _height(self) -> float:
-        return 3.9
 
     def _draw(self) -> None:
         left, right = self.axes_

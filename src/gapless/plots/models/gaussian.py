@@ -65,6 +65,8 @@ class GaussianDisplay(Display):
     name: str
     marginal: bool
     spherical: bool = False
+    _widths = (6.2,)
+    _height = 4.1
 
     @classmethod
     def from_estimator(
@@ -122,12 +124,6 @@ class GaussianDisplay(Display):
             kind = f"one variance σ² = {self.covariances[0, 0, 0]:.3g} for all classes and directions, boundaries are lines"
         said = f"{self.name}: {kind}; {self.wrong:,} of {len(self.X):,} rows on another class's side"
         return said + (" (marginals of two features)" if self.marginal else "")
-
-    def _widths(self) -> tuple[float, ...]:
-        return (6.2,)
-
-    def _height(self) -> float:
-        return 4.1
 
     def _draw(self) -> None:
         ax, K = self.ax_, len(self.means)

@@ -66,6 +66,8 @@ class MarginDisplay(Display):
     labels: tuple[str, str]
     name: str
     width: float | None
+    _widths = (6.4,)
+    _height = 4.2
 
     @classmethod
     def from_estimator(
@@ -148,12 +150,6 @@ class MarginDisplay(Display):
             said.append(f"{int((self.reading == 2).sum()):,} of {n:,} rows have yf < 1")
         said.append(f"{int(self.wrong.sum()):,} on the wrong side")
         return f"{self.name}: " + ", ".join(said) + (f" ({self.plane.said})" if self.plane.said else "")
-
-    def _widths(self) -> tuple[float, ...]:
-        return (6.4,)
-
-    def _height(self) -> float:
-        return 4.2
 
     def _draw(self) -> None:
         ax = self.ax_

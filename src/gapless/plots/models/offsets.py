@@ -74,6 +74,8 @@ class OffsetsDisplay(Display):
     sides: tuple[Side, ...]
     labels: tuple[str, str]
     names: tuple[str, str]
+    _widths = (3.6, 3.6, 3.6)
+    _height = 4.3
 
     @classmethod
     def from_data(cls, X: Any, y: Any, *, shift: Any = 2.0) -> OffsetsDisplay:
@@ -104,12 +106,6 @@ class OffsetsDisplay(Display):
 
     def _sentence(self) -> str:
         return "; ".join(self.title(side) for side in self.sides)
-
-    def _widths(self) -> tuple[float, ...]:
-        return (3.6, 3.6, 3.6)
-
-    def _height(self) -> float:
-        return 4.3
 
     def _draw(self) -> None:
         corners = np.vstack([self.X, np.zeros((1, 2))])

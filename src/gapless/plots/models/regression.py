@@ -38,6 +38,7 @@ class RegressionDisplay(Display):
     line: tuple[np.ndarray, np.ndarray]
     name: str
     x_name: str
+    _height = 4.1
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> RegressionDisplay:
@@ -102,11 +103,9 @@ class RegressionDisplay(Display):
         most_squares = 60
         return self.y.size <= most_squares
 
+    @property
     def _widths(self) -> tuple[float, ...]:
         return (3.6, 3.6, 3.6) if self._few() else (4.2, 4.2)
-
-    def _height(self) -> float:
-        return 4.1
 
     def _draw(self) -> None:
         self.about_mean_, self.about_line_ = [], []

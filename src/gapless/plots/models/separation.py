@@ -47,6 +47,8 @@ class SeparationDisplay(Display):
     centres: np.ndarray | None
     low: np.ndarray
     high: np.ndarray
+    _widths = (6.2,)
+    _height = 4.0
 
     @classmethod
     def from_data(cls, X: Any, y: Any, *, fit_intercept: bool = True, sample_weight: Any = None) -> SeparationDisplay:
@@ -92,12 +94,6 @@ class SeparationDisplay(Display):
         else:
             said = f"not separable: {count(n, 'row')} prove it, their weighted means agree (star)"
         return said + (f" ({self.plane.said})" if self.plane.said else "")
-
-    def _widths(self) -> tuple[float, ...]:
-        return (6.2,)
-
-    def _height(self) -> float:
-        return 4.0
 
     def _draw(self) -> None:
         # Area in points² of the ring around the row with the largest multiplier.

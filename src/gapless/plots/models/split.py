@@ -55,9 +55,11 @@ class SplitDisplay(Display):
     def _shown(self) -> int:
         return sum(min(size, ROWS_SHOWN) + (size > ROWS_SHOWN) for _, _, size in self._groups())
 
+    @property
     def _widths(self) -> tuple[float, ...]:
         return (max(4.4, 2.4 + 0.34 * self.found.n), max(4.4, 1.2 + 0.62 * self.table.shape[1]))
 
+    @property
     def _height(self) -> float:
         return max(3.6, 1.3 + 0.2 * self._shown(), 1.6 + 0.34 * len(self.table))
 

@@ -52,6 +52,8 @@ class ThreeModelsDisplay(Display):
     errors: dict[str, tuple[int, int]]
     labels: tuple[str, str]
     names: tuple[str, str]
+    _widths = (3.4, 3.9, 3.9)
+    _height = 4.0
 
     @classmethod
     def from_data(
@@ -90,12 +92,6 @@ class ThreeModelsDisplay(Display):
         name = max(self.after, key=self.turned)
         rest = max(self.turned(other) for other in self.after if other != name)
         return f"{name} turns by {self.turned(name):.0f}°, the others by {rest:.0f}° at most"
-
-    def _widths(self) -> tuple[float, ...]:
-        return (3.4, 3.9, 3.9)
-
-    def _height(self) -> float:
-        return 4.0
 
     def _draw(self) -> None:
         signal, here, there = self.axes_

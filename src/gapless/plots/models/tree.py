@@ -125,9 +125,11 @@ class TreeDisplay(Display):
     def _width_of(self) -> float:
         return 1.0 + max(node.x for node in self.nodes.values())
 
+    @property
     def _widths(self) -> tuple[float, ...]:
         return (max(4.6, 1.32 * self._width_of()),)
 
+    @property
     def _height(self) -> float:
         return 0.8 + 1.15 * (self.shown + 1)
 
