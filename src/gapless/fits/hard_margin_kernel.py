@@ -10,7 +10,7 @@ import numpy as np
 from gapless._runtime.clock import now
 from gapless.certificates.kernel import KERNEL_ROUNDING_SHARE, Pair
 from gapless.certificates.subproblem import certify_values
-from gapless.gram.interface import Gram
+from gapless.gram.blocks import Gram
 from gapless.problems.hard_margin_kernel import HardMarginFigures, stretch_to_margins
 from gapless.solvers.hard_margin.gram import hard_margin_gram
 from gapless.solvers.loop import Interruption, Stop

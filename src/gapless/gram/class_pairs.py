@@ -14,11 +14,11 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
-from gapless.gram.blocks import SubGram
+from gapless.gram.blocks import Gram, SubGram
 from gapless.gram.cached_rows import add_rows, group_ends
 from gapless.gram.float32_error import TERMS, ErrorRates
-from gapless.gram.interface import Gram, Tick
 from gapless.gram.tiles import CHUNK, COLUMNS, RowTiles, mirror, no_bound
+from gapless.rows.products import Tick
 
 
 class PairwiseGram:

@@ -21,11 +21,11 @@ from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
 from gapless.gram import panels as P
 from gapless.gram.float32_error import TERMS, ErrorRates
-from gapless.gram.interface import Tick
 from gapless.kernels.linear import Linear
 from gapless.kernels.polynomial import Polynomial
 from gapless.kernels.rbf import RBF
 from gapless.kernels.sigmoid import Sigmoid
+from gapless.rows.products import Tick
 
 #: Rows and columns of a tile: with the rows that make it, it stays in the second-level cache.
 ROWS, COLUMNS = 128, 256

@@ -39,7 +39,7 @@ def row_fetch(rows, i):
     prefetch(rows.indices, np.uint64(rows.indptr[i]))
 
 
-@with_verbs(row_dot=row_dot, row_axpy=row_axpy, row_ahead=row_fetch, row_fetch=row_fetch)
+@with_verbs(row_dot, row_axpy, row_fetch, row_ahead=row_fetch)
 class BinaryRows(NamedTuple):
     indices: np.ndarray
     indptr: np.ndarray

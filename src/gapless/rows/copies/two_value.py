@@ -41,7 +41,7 @@ def row_axpy(rows, i, a, theta):
     theta[theta.size - 1] += a
 
 
-@with_verbs(row_dot=row_dot, row_axpy=row_axpy)
+@with_verbs(row_dot, row_axpy)
 class TwoValueRows(NamedTuple):
     values: np.ndarray  #: of the columns that vary
     marks: np.ndarray  #: uint16, numbers of coordinates
