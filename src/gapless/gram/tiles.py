@@ -246,13 +246,6 @@ class RowTiles:
         out[:, index.size :] = 0.0
         return out
 
-    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """K[rows, columns], on this thread."""
-        right = self.pack_right(columns)
-        out = np.empty((rows.size, self.padded_width(right)), self.dtype)
-        self.fill(self.rows[rows], right, out)
-        return out[:, : columns.size]
-
     def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None, start: int = 0) -> None:
         """out = K[start:, columns] transposed, written from column ``start`` on."""
         if columns.size == 0:

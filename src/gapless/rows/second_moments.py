@@ -61,7 +61,12 @@ def moments(
         return _sparse_moments(rows, weights, Y, centre, centre_y, tick)
 
     if width <= ROW_THRESHOLDS.narrow_columns:
-        return _narrow_moments(rows, weights, Y, centre, centre_y, tick)
+        ends, s = _ends(n_rows(rows), width), np.empty(0) if weights is None else weights
+        parts = np.zeros((len(ends) - 1, tile_width(width), tile_width(width)))
+        run_in_parts(
+            lambda k: _moments(rows, s, Y, centre, centre_y, ends[k], ends[k + 1], parts[k]), len(ends) - 1, tick
+        )
+        return mirror_triangle(add_in_order(parts), width)
 
     def piece(ends: tuple[int, int]) -> np.ndarray:
         out = np.zeros((width, width))
@@ -83,22 +88,6 @@ def moments(
 
     total = _summed(piece, rows, width, n_jobs)
     return 0.5 * (total + total.T)
-
-
-def _narrow_moments(
-    rows: Rows,
-    weights: np.ndarray | None,
-    Y: np.ndarray,
-    centre: np.ndarray,
-    centre_y: np.ndarray,
-    tick: Tick | None,
-) -> np.ndarray:
-    n, columns = n_rows(rows), n_features(rows) + Y.shape[1] + 1
-    ends = _ends(n, columns)
-    out = np.zeros((len(ends) - 1, tile_width(columns), tile_width(columns)))
-    s = np.empty(0) if weights is None else weights
-    run_in_parts(lambda k: _moments(rows, s, Y, centre, centre_y, ends[k], ends[k + 1], out[k]), len(ends) - 1, tick)
-    return mirror_triangle(add_in_order(out), columns)
 
 
 def _sparse_moments(
