@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import subprocess
 import sys
@@ -19,8 +18,11 @@ import time
 from collections.abc import Iterator
 from queue import Empty, SimpleQueue
 
-#: A fit of its own for each name; what larger tables need besides is compiled by the command when it needs it.
-_CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from gapless._background import serve; serve()"
+from gapless._compile import kernel_store
+from gapless._runtime import clock
+from gapless._runtime.second_process import start
+from gapless._runtime.threads import available_cores
+
 _running: _Second | None = None
 
 
@@ -38,16 +40,9 @@ class _Second:
 
     def start(self) -> tuple[str, str]:
         """Start the process; in words, who compiles from now on, and for which call."""
-        from gapless._compile import kernel_store as store
-
-        places = json.dumps([os.path.abspath(place) for place in sys.path])
-        own = {"GAPLESS_BACKGROUND": "off", "GAPLESS_QUIET": "1", "GAPLESS_PROCESSOR": store.level()}
-        with contextlib.suppress(OSError):
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _CHILD, places],
-                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
-                env={**os.environ, **own}, start_new_session=True,  # Ctrl-C is the command's
-            )  # fmt: skip
+        own = {"GAPLESS_BACKGROUND": "off", "GAPLESS_QUIET": "1", "GAPLESS_PROCESSOR": kernel_store.level()}
+        with contextlib.suppress(OSError):  # Ctrl-C is the command's
+            self.process = start(__name__, own, stdout=subprocess.DEVNULL, text=True, start_new_session=True)
             self._tell(*self.wishes)
             return "in two processes", self.call
         return "", self.call
@@ -75,9 +70,7 @@ def beside(*names: str, call: str = "") -> Iterator[None]:
     ``call``: whose kernels the line at the beginning names, with an estimate of their seconds.
     """
     global _running
-    from gapless._compile import kernel_cache
-    from gapless._runtime import clock
-    from gapless._runtime.threads import available_cores
+    from gapless._compile import kernel_cache  # late: it loads numba
 
     if _running is not None or os.environ.get("GAPLESS_BACKGROUND") == "off" or available_cores() < 2:
         yield
@@ -112,7 +105,7 @@ def wish(*names: str) -> None:
 
 def serve() -> None:
     """Compile for the names that come in, one a line, the newest first; end with the process that sends them."""
-    from gapless._warmup.first_fits import first_fits
+    from gapless._warmup.first_fits import first_fits  # late: it loads all that is fitted
 
     wishes: SimpleQueue[str] = SimpleQueue()
 
