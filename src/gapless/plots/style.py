@@ -49,11 +49,6 @@ def short(text: Any, most: int = 28) -> str:
     return plain(text if len(text) <= most else text[: most - 1] + "…")
 
 
-def count(n: float, what: str, many: str | None = None) -> str:
-    """3 rows, 1 row."""
-    return f"{n:,} {what if n == 1 else many or what + 's'}"
-
-
 def say(ax: Any, text: str) -> None:
     """What is seen, above it: at the left, in lines as long as the panel is wide."""
     title_points = 9.5

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless._runtime.written import counted
 from gapless.plots.plane import ask, names_of
-from gapless.plots.style import COLOURS, GREY, HATCHES, INK, Display, count, plain, say
+from gapless.plots.style import COLOURS, GREY, HATCHES, INK, Display, plain, say
 from gapless.problems.r_squared import is_constant, r_squared
 
 __all__ = ["RegressionDisplay"]
@@ -171,5 +172,5 @@ def _targets(y: Any, predicted: np.ndarray) -> np.ndarray:
     if truth.ndim > 1 and truth.size != len(truth):
         raise ValueError("this picture is of one target")
     if truth.size != predicted.size or truth.size == 0:
-        raise ValueError(f"there are {count(truth.size, 'target')} and {count(predicted.size, 'prediction')}")
+        raise ValueError(f"there are {counted(truth.size, 'target')} and {counted(predicted.size, 'prediction')}")
     return truth.ravel()

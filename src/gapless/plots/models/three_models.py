@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.config import config_context
-from gapless._runtime.written import written
+from gapless._runtime.written import counted, written
 from gapless.estimators.least_squares import LeastSquaresClassifier
 from gapless.estimators.linear_svc import LinearSVC
 from gapless.estimators.logistic import LogisticRegression
 from gapless.estimators.perceptron import Perceptron
 from gapless.plots.plane import names_of, window
 from gapless.plots.rows import angle_between, draw_line, draw_rows, in_plane, signs_of
-from gapless.plots.style import COLOURS, DASHES, GREY, INK, Display, below, count, plain, say, short
+from gapless.plots.style import COLOURS, DASHES, GREY, INK, Display, below, plain, say, short
 
 __all__ = ["ThreeModelsDisplay"]
 
@@ -131,7 +131,7 @@ class ThreeModelsDisplay(Display):
         below(here)
         below(there)
         say(here, "three boundaries")
-        say(there, f"{count(len(self.added), 'row')} more: " + self.title)
+        say(there, f"{counted(len(self.added), 'row')} more: " + self.title)
 
 
 def _three(X: np.ndarray, y: np.ndarray, third: str, C: float) -> dict[str, np.ndarray]:
