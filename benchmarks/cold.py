@@ -196,9 +196,8 @@ def watched() -> Iterator[Compiled]:
     class Functions(event.Listener):
         def on_start(self, occasion: Any) -> None:
             self.began = time.thread_time()
-            # `_watch` is compiled where threads of a team wait for each other, which time decides.
             name = occasion.data["qualname"]
-            if occasion.data["name"].startswith("native_lowering") and name not in {"_watch", *BY_LAST_DIGITS}:
+            if occasion.data["name"].startswith("native_lowering") and name not in BY_LAST_DIGITS:
                 found.functions[name] += 1
 
         def on_end(self, occasion: Any) -> None:

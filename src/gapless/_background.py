@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import subprocess
 import sys
@@ -21,9 +20,9 @@ from queue import Empty, SimpleQueue
 
 from gapless._compile import kernel_store
 from gapless._runtime import clock
+from gapless._runtime.second_process import start
+from gapless._runtime.threads import available_cores
 
-#: A fit of its own for each name; what larger tables need besides is compiled by the command when it needs it.
-_CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from gapless._background import serve; serve()"
 _running: _Second | None = None
 
 
@@ -41,14 +40,9 @@ class _Second:
 
     def start(self) -> tuple[str, str]:
         """Start the process; in words, who compiles from now on, and for which call."""
-        places = json.dumps([os.path.abspath(place) for place in sys.path])
         own = {"GAPLESS_BACKGROUND": "off", "GAPLESS_QUIET": "1", "GAPLESS_PROCESSOR": kernel_store.level()}
-        with contextlib.suppress(OSError):
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _CHILD, places],
-                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
-                env={**os.environ, **own}, start_new_session=True,  # Ctrl-C is the command's
-            )  # fmt: skip
+        with contextlib.suppress(OSError):  # Ctrl-C is the command's
+            self.process = start(__name__, own, stdout=subprocess.DEVNULL, text=True, start_new_session=True)
             self._tell(*self.wishes)
             return "in two processes", self.call
         return "", self.call
@@ -76,9 +70,9 @@ def beside(*names: str, call: str = "") -> Iterator[None]:
     ``call``: whose kernels the line at the beginning names, with an estimate of their seconds.
     """
     global _running
-    # Imported here: numba takes 2 s, which the help of a command does not need.
-    from gapless._compile import kernel_cache
-    from gapless._runtime.threads import available_cores
+    from gapless._compile import (
+        kernel_cache,
+    )  # imported here: numba takes 2 s, which the help of a command does not need
 
     if _running is not None or os.environ.get("GAPLESS_BACKGROUND") == "off" or available_cores() < 2:
         yield
@@ -113,7 +107,7 @@ def wish(*names: str) -> None:
 
 def serve() -> None:
     """Compile for the names that come in, one a line, the newest first; end with the process that sends them."""
-    from gapless._warmup.first_fits import first_fits
+    from gapless._warmup.first_fits import first_fits  # late: it loads all that is fitted
 
     wishes: SimpleQueue[str] = SimpleQueue()
 

@@ -16,7 +16,7 @@ with warnings.catch_warnings():
     from websockets.sync.client import connect
 
     from gapless.lab import server as lab_server
-    from gapless.lab.session import MOST_BYTES
+    from gapless.lab.limits import LIMITS
 
 TOKEN = "a-token-of-the-test"
 COOKIE = f"gapless_lab={TOKEN}"
@@ -31,7 +31,7 @@ def served(**options):
     warmth = lab_server.Warmth()
     warmth.start = lambda: None
     app = lab_server.application(TOKEN, {f"127.0.0.1:{where}", f"localhost:{where}"}, warmth, **options)
-    config = uvicorn.Config(app, log_level="error", ws_max_size=MOST_BYTES)
+    config = uvicorn.Config(app, log_level="error", ws_max_size=LIMITS.message_bytes)
     running = uvicorn.Server(config)
     thread = threading.Thread(target=lambda: running.run(sockets=[listener]), daemon=True)
     thread.start()

@@ -24,9 +24,8 @@ with warnings.catch_warnings():
 
     from gapless.lab import server as lab_server
     from gapless.lab import session as lab_session
+    from gapless.lab.limits import LIMITS
     from gapless.lab.scenes import NAMES, scene
-    from gapless.lab.session import MOST_BYTES, MOST_PLAIN
-    from gapless.lab.state import MOST_FILE
     from tests.lab.running import COOKIE, TOKEN, ask, fetch, get, hear, served, talk
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -159,7 +158,7 @@ def test_nonsense_gets_an_error_and_the_server_goes_on(port, text):
 
 def test_a_message_that_is_too_long_ends_that_visit_only(port):
     with talk(port) as ws, talk(port) as other:
-        ws.send("x" * (MOST_BYTES + 10))
+        ws.send("x" * (LIMITS.message_bytes + 10))
         ws.recv(timeout=10)  # how warm the kernels are
         with pytest.raises(ConnectionClosed, match="1009"):
             ws.recv(timeout=10)
@@ -199,7 +198,7 @@ def test_as_many_points_as_a_message_holds_are_refused(port):
         long = ask(
             ws, ask="draw", scene="margin", state={"points": many * 3}
         )  # over the limit of a message without files
-        assert str(MOST_PLAIN // 1024) in long["error"]
+        assert str(LIMITS.plain_bytes // 1024) in long["error"]
         assert "at most 0 points" in ask(ws, ask="draw", scene="your_data", state={"points": many * 3})["error"]
 
 
@@ -228,7 +227,7 @@ def _zip_bomb():
 
 
 BOMBS = {
-    "a line of commas": lambda: b"," * (MOST_FILE - 10) + b"\n1\n",
+    "a line of commas": lambda: b"," * (LIMITS.file_bytes - 10) + b"\n1\n",
     "lines without end": lambda: b"x\n" + b"1\n" * 250_000,
     "a quote that never closes": lambda: b'a,b\n1,"' + b"x\n" * 250_000,
     "as many texts as cells": lambda: b"".join(
@@ -265,7 +264,7 @@ def test_a_table_that_is_a_bomb_is_refused_and_the_server_goes_on(port, name):
         assert "fault of gapless" not in told
         if name not in ("columns wide", "nan and inf"):  # these two are ugly, but tables
             assert "error" in answer or told.startswith("This cannot be read or fitted")
-        assert took < lab_session.MOST_SECONDS + 5.0
+        assert took < LIMITS.answer_seconds + 5.0
         assert ask(ws, ask="begin", scene="margin", seed=1)["state"]["points"]
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert grown < 250.0, f"{name} took {grown:.0f} MB"
@@ -294,9 +293,11 @@ def test_a_model_file_that_is_a_bomb_is_refused(port, name):
 
 def test_an_upload_that_is_too_large_is_refused(port):
     with talk(port) as ws, talk(port) as other:
-        large = _upload(table=("t.csv", b"1,2\n" * (MOST_FILE // 4 + 10)))
-        assert f"{MOST_FILE // 1024} kB" in ask(ws, ask="draw", scene="your_data", state=large)["error"]
-        huge = _upload(table=("t.csv", b"1,2\n" * (MOST_FILE // 2)), model=("m", b"1" * (MOST_FILE // 2)))
+        large = _upload(table=("t.csv", b"1,2\n" * (LIMITS.file_bytes // 4 + 10)))
+        assert f"{LIMITS.file_bytes // 1024} kB" in ask(ws, ask="draw", scene="your_data", state=large)["error"]
+        huge = _upload(
+            table=("t.csv", b"1,2\n" * (LIMITS.file_bytes // 2)), model=("m", b"1" * (LIMITS.file_bytes // 2))
+        )
         ws.send(json.dumps({"ask": "draw", "scene": "your_data", "state": huge}))
         with pytest.raises(ConnectionClosed, match="1009"):
             hear(ws)

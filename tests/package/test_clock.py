@@ -273,7 +273,7 @@ def test_jobs_of_helpers_and_items_of_the_pool_are_errands(time, waits):
     stopwatch, helper = Stopwatch(), Helper()
     given = Job(job)
     helper.give(given)
-    helper.wait(given)
+    given.result()
     helper.end()
     assert (stopwatch.seconds, stopwatch.compile_seconds) == pytest.approx((1.0, 2.0))
     waits.clear()

@@ -5,9 +5,14 @@ import pytest
 
 import gapless
 from gapless.pages.blocks import Equation, Text
-from gapless.pages.formula import TAGS, typeset
+from gapless.pages.formula import typeset
 from tests.pages.reading import styled, tree, words
 from tests.pages.test_every_estimator import rows
+
+#: Elements of a formula.
+TAGS = {
+    "mrow", "mi", "mn", "mo", "mtext", "mspace", "msub", "msup", "msubsup", "mfrac", "msqrt", "munder", "munderover",
+}  # fmt: skip
 
 
 def flat(node):

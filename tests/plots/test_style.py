@@ -188,7 +188,7 @@ def test_legends_do_not_press_the_panels_of_others_together():
     import matplotlib.pyplot as plt
 
     for display in (plots.LossDisplay.from_losses(), plots.CrossEntropyDisplay.from_probability()):
-        figure, axes = plt.subplots(1, len(display._widths()))
+        figure, axes = plt.subplots(1, len(display._widths))
         display.plot(ax=list(axes))
         figure.canvas.draw()
         wide, tall = figure.canvas.get_width_height()

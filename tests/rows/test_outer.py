@@ -7,12 +7,13 @@ import pytest
 
 from gapless import rows as R
 from gapless._runtime.threads import thread_team
-from gapless.rows.outer import NARROW_COLUMNS, TILE_ROWS, add_outer, mirror_triangle, tile_width
+from gapless.rows.outer import TILE_ROWS, add_outer, mirror_triangle, tile_width
 from gapless.rows.second_moments import moments, sized_residuals
+from gapless.rows.thresholds import ROW_THRESHOLDS
 
 
 @pytest.mark.parametrize("count", [0, 1, TILE_ROWS - 1, TILE_ROWS])
-@pytest.mark.parametrize("columns", [1, 3, 4, 5, 8, 9, 16, 23, 31, 33, 52, 64, 101, NARROW_COLUMNS])
+@pytest.mark.parametrize("columns", [1, 3, 4, 5, 8, 9, 16, 23, 31, 33, 52, 64, 101, ROW_THRESHOLDS.narrow_columns])
 def test_every_width_is_exact(columns, count):
     random = np.random.default_rng(columns)
     tile = random.integers(-99, 99, size=(TILE_ROWS, tile_width(columns))).astype(float)
@@ -26,7 +27,10 @@ def test_every_width_is_exact(columns, count):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (33, 7), (3000, 52), (500, NARROW_COLUMNS - 1), (300, NARROW_COLUMNS)])
+@pytest.mark.parametrize(
+    ("n", "d"),
+    [(1, 1), (33, 7), (3000, 52), (500, ROW_THRESHOLDS.narrow_columns - 1), (300, ROW_THRESHOLDS.narrow_columns)],
+)
 def test_gram_of_whole_numbers(n, d, dtype):
     random = np.random.default_rng(1)
     X = random.integers(-50, 50, size=(n, d)).astype(dtype)

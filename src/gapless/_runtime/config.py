@@ -18,14 +18,6 @@ from gapless.errors import ConvergenceWarning
 
 __all__ = ["config_context", "get_config", "report_convergence"]
 
-#: What a fit does that ends before its gap reached ``tol``.
-CONVERGENCE = {
-    "warn": "a ConvergenceWarning",
-    "raise": "the ConvergenceWarning is raised as an exception",
-    "record": "nothing is said; status_ and certificate_ tell",
-    "ignore": "nothing is said; status_ and certificate_ tell",
-}
-
 _settings: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVar("gapless_config", default=None)
 
 
@@ -48,8 +40,9 @@ def config_context(*, convergence: str | None = None) -> Iterator[None]:
     settings = get_config()
     outer = settings["convergence"]
     if convergence is not None:
-        if convergence not in CONVERGENCE:
-            raise ValueError(f"convergence must be one of {list(CONVERGENCE)}; got {written(convergence)}")
+        accepted = ["warn", "raise", "record", "ignore"]
+        if convergence not in accepted:
+            raise ValueError(f"convergence must be one of {accepted}; got {written(convergence)}")
         settings["convergence"] = convergence
     token = _settings.set(settings)
     try:

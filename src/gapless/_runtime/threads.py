@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from functools import cache, partial
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
 from gapless._runtime.clock import Errand
-from gapless._runtime.helpers import Helper, Job, stay_on
+from gapless._runtime.helpers import Helper, Job
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -71,14 +71,12 @@ def _set_threads(numbers: list[int]) -> None:
 def _forget_after_fork() -> None:
     # A fork may catch the lock held by a thread that does not exist in the child.
     # BLAS itself is left as it is: its own locks, and threadpoolctl's, may have been caught as well.
-    global _lock, _inside, _dealt
+    global _lock, _inside
     _lock, _inside = threading.Lock(), 0
     _idle.clear()  # its threads are the parent's
     members = _team.get()
     if members is not None:
-        members.gather()
         members.forget()
-    _dealt = 0
 
 
 if hasattr(os, "register_at_fork"):
@@ -87,17 +85,6 @@ if hasattr(os, "register_at_fork"):
 
 def available_cores() -> int:
     """Cores this process may use: affinity and container quota included."""
-    members = _team.get()
-    if members is not None and members.cores:  # dealt out: this thread is on its own
-        return members.cores
-    from joblib import cpu_count
-
-    return int(cpu_count())
-
-
-@cache
-def _quota() -> int:
-    """The same at the first time: it takes a while to ask."""
     from joblib import cpu_count
 
     return int(cpu_count())
@@ -133,9 +120,6 @@ def map_threads(function: Callable[[T], R], items: Iterable[T], n_jobs: int | No
     if threads <= 1:
         return [function(item) for item in todo]
 
-    members = _team.get()
-    if members is not None:
-        members.gather()  # new threads begin where we may be
     with ThreadPoolExecutor(threads) as pool:
         errands = [Errand() for _ in todo]
         with _room_for_threads():
@@ -163,71 +147,22 @@ def _alone(function: Callable[..., R], *args: Any) -> R:
     return function(*args)
 
 
-def _core_asker() -> Callable[[], int] | None:
-    if not hasattr(os, "sched_setaffinity"):
-        return None
-    try:
-        import ctypes
-
-        return ctypes.CDLL(None).sched_getcpu
-    except (ImportError, OSError, AttributeError):
-        return None
-
-
-_which_core = _core_asker()
-
-
 class _Team:
-    """Threads that help the one that holds the contract; taken when first needed, from those of earlier fits or new.
+    """Threads that help the one that holds the contract; taken when first needed, from those of earlier fits or new."""
 
-    A thread that is woken is often put on the core of the one that woke it, where the two take turns until the system looks
-    again, some milliseconds later: as long as a small fit, or as a part of a large one.  So the cores are dealt out for as long
-    as the team is together: to the thread that is helped its own and as many more as each other has, to the helpers the rest.
-    One team at a time: where several fits run side by side the system knows better.
-    """
-
-    def __init__(self, size: int, cores: int = 0) -> None:
+    def __init__(self, size: int) -> None:
         self.size = size
-        self.cores = cores  # how many there are, if that was asked for
-        self._all: set[int] = set()  # what the thread that is helped may use again in the end
         self._helpers: list[Helper] = []
         self._begun: list[Job] = []
-
-    def _deal(self) -> None:
-        if _which_core is None:
-            return
-        global _dealt
-        every = os.sched_getaffinity(0)
-        with _lock:
-            alone = _dealt == 0 and len(every) >= self.size
-            _dealt += alone
-        here = _which_core()
-        mine = {here, *sorted(every - {here})[: len(every) // self.size - 1]} if alone else set()
-        for helper in self._helpers:
-            helper.stay_on(every - mine)
-            helper.awake = alone and _quota() >= self.size
-        if alone:
-            self._all = every
-            stay_on(0, mine)
-
-    def gather(self) -> None:
-        """The thread that is helped may go where it could before."""
-        global _dealt
-        if self._all:
-            stay_on(0, self._all)
-            self._all = set()
-            for helper in self._helpers:
-                helper.awake = False
-            with _lock:
-                _dealt -= 1
 
     def forget(self) -> None:
         self._helpers, self._begun = [], []
 
-    def call(self, work: Callable[[], None]) -> list[tuple[Helper, Job]]:
+    def call(self, work: Callable[[], None]) -> list[Job]:
         """``work`` on every helper; what to wait for."""
-        called = [(helper, Job(work)) for helper in self._started()]
-        for helper, job in called:
+        helpers = self._started()
+        called = [Job(work) for _ in helpers]
+        for helper, job in zip(helpers, called):
             helper.give(job)
         return called
 
@@ -245,7 +180,6 @@ class _Team:
                 self._helpers = waiting.pop() if waiting else []
             with _room_for_threads():
                 self._helpers = self._helpers or [Helper() for _ in range(self.size - 1)]
-            self._deal()
         return self._helpers
 
     def leave(self) -> None:
@@ -253,7 +187,6 @@ class _Team:
         most_idle = 2
         if not self._helpers:
             return
-        self.gather()
         for job in self._begun:
             with suppress(BaseException):  # whoever asked for it was told
                 job.result()
@@ -266,12 +199,8 @@ class _Team:
             helper.end()
 
 
-#: Teams that wait for the next fit, by size, and how many of a size may.
+#: Teams that wait for the next fit, by size.
 _idle: dict[int, list[list[Helper]]] = {}
-#: Teams whose cores are dealt out.
-_dealt = 0
-
-
 _team: ContextVar[_Team | None] = ContextVar("gapless_team", default=None)
 
 
@@ -279,7 +208,7 @@ _team: ContextVar[_Team | None] = ContextVar("gapless_team", default=None)
 def thread_team(n_jobs: int | None) -> Iterator[None]:
     """``run_in_parts`` uses n_jobs threads until the end of the block."""
     size = n_threads(n_jobs)
-    members = _Team(size, available_cores() if n_jobs is not None and n_jobs < 0 else 0) if size > 1 else None
+    members = _Team(size) if size > 1 else None
     token = _team.set(members)
     try:
         yield
@@ -319,9 +248,9 @@ def run_in_parts(function: Callable[[int], None], parts: int, tick: Callable[[],
                 tick()
     finally:
         ended = True
-        for helper, job in called:
-            if not helper.take_back(job):  # one that is busy elsewhere has nothing left to do here
-                helper.wait(job)
+        for job in called:
+            if not job.take_back():  # a helper that is busy elsewhere has nothing left to do here
+                job.result()
         held.clear()  # the frame of a helper may outlive this call, and would keep our arrays
 
 

@@ -14,7 +14,7 @@ from gapless.certificates.kernel import KERNEL_ROUNDING_SHARE, Pair
 from gapless.certificates.separation import separability
 from gapless.certificates.subproblem import certify, certify_values
 from gapless.errors import NotSeparable
-from gapless.gram.interface import Gram
+from gapless.gram.blocks import Gram
 from gapless.problems.hard_margin import HardMargin
 from gapless.problems.hard_margin_kernel import HardMarginFigures, stretch_to_margins
 from gapless.solvers.hard_margin.gram import hard_margin_gram

@@ -23,10 +23,9 @@ from gapless.encode.gamma import resolve_gamma
 from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.pairs import pairs_of_classes
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight
-from gapless.gram.blocks import build_gram
+from gapless.gram.blocks import Gram, build_gram
 from gapless.gram.bytes import ByteTiles
 from gapless.gram.class_pairs import PairwiseGram
-from gapless.gram.interface import Gram
 from gapless.gram.tiles import RowTiles
 from gapless.kernels.named import named_kernel
 from gapless.kernels.positive import MOST_ROWS, PositiveProof, prove_positive

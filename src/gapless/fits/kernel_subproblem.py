@@ -11,10 +11,9 @@ from gapless import kernels, losses
 from gapless._runtime.threads import n_threads
 from gapless.certificates.kernel import Pair, certify_kernel
 from gapless.encode.equal_rows import MAX_SORTED_ROWS, EqualRows, find_equal_rows
-from gapless.gram.blocks import SubGram
+from gapless.gram.blocks import Gram, SubGram
 from gapless.gram.class_pairs import ClassPairGram
 from gapless.gram.dense import DenseGram
-from gapless.gram.interface import Gram
 from gapless.problems.constant import at_least_as_good_as_constant
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.problems.linear import LinearProblem

@@ -19,20 +19,16 @@ from gapless._runtime.threads import run_in_parts
 from gapless.gram.bits import BitTiles, is_binary
 from gapless.gram.bytes import ByteTiles
 from gapless.gram.float32_error import ErrorRates
-from gapless.gram.interface import Gram, Tick
 from gapless.gram.tiles import COLUMNS, RowTiles
 from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
 from gapless.kernels.rbf import RBF
 from gapless.kernels.sigmoid import Sigmoid
-
-#: Rows and columns of a tile: 4 MB of float64.
-TILE_ROWS = 256
-TILE_COLUMNS = 2048
+from gapless.rows.products import Tick
 
 
-class BlockGram:
+class Gram:
     """The Gram matrix of n rows, never whole; ``values(left, right)`` of a subclass gives its pieces."""
 
     n: int
@@ -43,6 +39,8 @@ class BlockGram:
     relative_error: float | None = None
     #: Tiles in single precision that exist already.
     single: Any = None
+    #: Rows and columns of a tile: 4 MB of float64.
+    tile_rows, tile_columns = 256, 2048
 
     def __init__(self, kernel: Any, n: int, cache_bytes: int) -> None:
         self.kernel, self.n, self.cache_bytes = kernel, n, cache_bytes
@@ -60,13 +58,14 @@ class BlockGram:
         rows = np.asarray(rows)
         width = self.n if columns is None else len(columns)
         out = np.empty((rows.size, width))
-        tiles = _tiles(rows.size, width)
+        starts = [(r, a) for r in range(0, rows.size, self.tile_rows) for a in range(0, width, self.tile_columns)]
 
         def fill(k: int) -> None:
-            (r, s), (a, b) = tiles[k]
+            r, a = starts[k]
+            s, b = min(rows.size, r + self.tile_rows), min(width, a + self.tile_columns)
             out[r:s, a:b] = self.values(rows[r:s], slice(a, b) if columns is None else columns[a:b])
 
-        run_in_parts(fill, len(tiles), tick)
+        run_in_parts(fill, len(starts), tick)
         return out
 
     def product(
@@ -76,14 +75,14 @@ class BlockGram:
         rows, coefficients = np.asarray(rows), np.asarray(coefficients, dtype=np.float64)
         height = self.n if at is None else len(at)
         out = np.zeros((height, *coefficients.shape[1:]))
-        starts = range(0, height, TILE_COLUMNS)
+        starts = range(0, height, self.tile_columns)
 
         def fill(k: int) -> None:
-            a, b = starts[k], min(height, starts[k] + TILE_COLUMNS)
+            a, b = starts[k], min(height, starts[k] + self.tile_columns)
             place = slice(a, b) if at is None else at[a:b]
-            for r in range(0, rows.size, TILE_ROWS):
-                part = self.values(rows[r : r + TILE_ROWS], place)
-                out[a:b] += part.T @ coefficients[r : r + TILE_ROWS]
+            for r in range(0, rows.size, self.tile_rows):
+                part = self.values(rows[r : r + self.tile_rows], place)
+                out[a:b] += part.T @ coefficients[r : r + self.tile_rows]
 
         run_in_parts(fill, len(starts), tick)
         return out
@@ -135,15 +134,7 @@ class GramTiles:
         return out
 
 
-def _tiles(height: int, width: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    return [
-        ((r, min(height, r + TILE_ROWS)), (a, min(width, a + TILE_COLUMNS)))
-        for r in range(0, height, TILE_ROWS)
-        for a in range(0, width, TILE_COLUMNS)
-    ]
-
-
-class PointGram(BlockGram):
+class PointGram(Gram):
     """The Gram matrix of rows x, laid out for `tiles`; sparse rows too wide for that by a sparse product and the kernel's map."""
 
     def __init__(self, kernel: Any, X: Any, cache_bytes: int) -> None:
@@ -172,8 +163,8 @@ class PointGram(BlockGram):
         if isinstance(self.kernel, RBF):
             return super().sizes(rows, weights, at)
         lengths, out = np.sqrt(self.norms2), np.empty(len(at))
-        for start in range(0, len(at), TILE_ROWS):
-            part = slice(start, start + TILE_ROWS)
+        for start in range(0, len(at), self.tile_rows):
+            part = slice(start, start + self.tile_rows)
             out[part] = self.kernel.bound(np.outer(lengths[at[part]], lengths[rows])) @ weights
         return out
 
@@ -219,7 +210,7 @@ class LinearGram(PointGram):
         return np.asarray((self.X if at is None else self.X[at]) @ w)
 
 
-class MatrixGram(BlockGram):
+class MatrixGram(Gram):
     """A Gram matrix that is given whole."""
 
     def __init__(self, kernel: Any, K: np.ndarray, cache_bytes: int) -> None:
@@ -266,7 +257,7 @@ def _index(rows: np.ndarray | slice) -> np.ndarray:
     return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else np.asarray(rows)
 
 
-class FunctionGram(BlockGram):
+class FunctionGram(Gram):
     """The Gram matrix of a user's function, block by block, where the whole does not fit the budget."""
 
     def __init__(self, kernel: Function, X: Any, cache_bytes: int) -> None:
@@ -304,7 +295,7 @@ def build_gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
     return DifferenceGram(kernel, X, cache_bytes) if loose and fits else found
 
 
-class SubGram(BlockGram):
+class SubGram(Gram):
     """The Gram matrix of some of the rows; the pairs of classes share the memory of the whole."""
 
     def __init__(self, whole: Gram, index: np.ndarray) -> None:

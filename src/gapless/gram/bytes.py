@@ -21,11 +21,11 @@ from scipy import sparse
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
 from gapless.gram.float32_error import FLOAT32_UNIT, TERMS, ErrorRates
-from gapless.gram.interface import Tick
 from gapless.gram.panels import bytes_are_fast
 from gapless.gram.panels import fill as fill_panels
 from gapless.gram.tiles import CHUNK, LONG_ROW_COLUMNS, RowTiles
 from gapless.kernels.rbf import RBF
+from gapless.rows.products import Tick
 
 
 class ByteTiles(RowTiles):

@@ -14,8 +14,8 @@ from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
 from gapless.gram.bytes import ByteTiles
 from gapless.gram.float32_error import TERMS, ErrorRates
-from gapless.gram.interface import Tick
 from gapless.gram.tiles import CHUNK, COLUMNS, ROWS, RowTiles, no_bound
+from gapless.rows.products import Tick
 
 
 class CachedRowTiles:

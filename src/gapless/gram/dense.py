@@ -9,13 +9,13 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
-from gapless.gram.blocks import BlockGram
+from gapless.gram.blocks import Gram
 from gapless.gram.cached_rows import add_rows, group_ends
-from gapless.gram.interface import Gram, Tick
 from gapless.gram.tiles import CHUNK, COLUMNS, ROWS, RowTiles, mirror, no_bound
+from gapless.rows.products import Tick
 
 
-class DenseGram(BlockGram):
+class DenseGram(Gram):
     """A Gram matrix that is held whole, in float64."""
 
     def __init__(self, gram: Gram, laid_out: RowTiles) -> None:

@@ -21,11 +21,11 @@ from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
 from gapless.gram import panels as P
 from gapless.gram.float32_error import TERMS, ErrorRates
-from gapless.gram.interface import Tick
 from gapless.kernels.linear import Linear
 from gapless.kernels.polynomial import Polynomial
 from gapless.kernels.rbf import RBF
 from gapless.kernels.sigmoid import Sigmoid
+from gapless.rows.products import Tick
 
 #: Rows and columns of a tile: with the rows that make it, it stays in the second-level cache.
 ROWS, COLUMNS = 128, 256
@@ -245,13 +245,6 @@ class RowTiles:
         run_in_parts(fill, len(starts), tick)
         out[:, index.size :] = 0.0
         return out
-
-    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """K[rows, columns], on this thread."""
-        right = self.pack_right(columns)
-        out = np.empty((rows.size, self.padded_width(right)), self.dtype)
-        self.fill(self.rows[rows], right, out)
-        return out[:, : columns.size]
 
     def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None, start: int = 0) -> None:
         """out = K[start:, columns] transposed, written from column ``start`` on."""

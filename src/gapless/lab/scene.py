@@ -21,7 +21,8 @@ from gapless._runtime.written import written
 
 from .drawing import Drawing, Layer, Number, Panel, line, shown, shown_gap
 from .grammar import Formula
-from .state import BOX, MOST_FILE, MOST_POINTS, Choice, Control, Slider, State, Switch, Words, check_state
+from .limits import LIMITS
+from .state import BOX, Choice, Control, Slider, State, Switch, Words, check_state
 
 #: A study returns its numbers by name, and whatever else the drawing needs.
 Study = Callable[..., tuple[dict[str, Any], dict[str, Any]]]
@@ -41,8 +42,8 @@ class Scene:
     arguments: Callable[[State], dict[str, Any]]
     draw: Callable[[State, dict[str, Any], dict[str, Any]], Drawing]
     points: str = "classes"
-    release_above: int = MOST_POINTS
-    most: int = MOST_POINTS
+    release_above: int = LIMITS.points
+    most: int = LIMITS.points
     helpers: tuple[Callable[..., Any], ...] = ()
     files: tuple[tuple[str, str, str], ...] = ()  #: (slot, what the page calls it, endings that a file dialog offers)
     saves: bool = True  #: there is a fitted model to export
@@ -65,7 +66,7 @@ class Scene:
             "most": self.most,
             "release_above": self.release_above,
             "files": [list(file) for file in self.files],
-            "most_file": MOST_FILE,
+            "most_file": LIMITS.file_bytes,
             "saves": self.saves,
             "reports": self.report is not None,
             "controls": [_control(control) for control in self.controls],
@@ -165,6 +166,16 @@ def rows_of(state: State) -> tuple[np.ndarray, np.ndarray]:
     """The points of a state as X and y."""
     table = np.array(state.points, dtype=float).reshape(-1, 3)
     return table[:, :2].copy(), table[:, 2].astype(int)
+
+
+def rows_and(*names: str) -> Callable[[State], dict[str, Any]]:
+    """The arguments of a study: X and y of the points, and the values of these controls."""
+
+    def arguments(state: State) -> dict[str, Any]:
+        X, y = rows_of(state)
+        return {"X": X, "y": y, **{name: state[name] for name in names}}
+
+    return arguments
 
 
 def two_clouds(seed: int, n: int, apart: float, spread: float = 0.8) -> list[list[float]]:

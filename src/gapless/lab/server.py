@@ -29,8 +29,9 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from .limits import LIMITS
 from .scenes import NAMES, scene
-from .session import MOST_BYTES, MOST_SECONDS, AskError, Session
+from .session import AskError, Session
 
 STATIC = Path(__file__).parent / "static"
 FILES = {
@@ -50,8 +51,6 @@ HEAD = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-COOKIE = "gapless_lab"
-SHORTEST_PASSWORD = 8  #: characters
 
 
 class Door:
@@ -60,6 +59,8 @@ class Door:
     ``any_address``: a port at which every numeric address counts as a name of this server. A foreign site can point a name of
     its own at this machine, but not a number.
     """
+
+    cookie = "gapless_lab"
 
     def __init__(
         self, token: str, hosts: set[str], password: str | None = None, any_address: int | None = None
@@ -79,7 +80,7 @@ class Door:
         return given is not None and _same(given, self.token)
 
     def admits(self, connection: HTTPConnection) -> bool:
-        return self.known_host(connection) and self.fits(connection.cookies.get(COOKIE))
+        return self.known_host(connection) and self.fits(connection.cookies.get(self.cookie))
 
     async def knows(self, password: str) -> bool:
         """Whether the password is right. A wrong one takes a second, and guesses wait for each other."""
@@ -133,7 +134,7 @@ def application(
     warmth: Warmth | None = None,
     password: str | None = None,
     any_address: int | None = None,
-    seconds: float = MOST_SECONDS,
+    seconds: float = LIMITS.answer_seconds,
 ) -> Starlette:
     """The lab as an ASGI application. ``seconds``: after that many an answer that is not there is given up."""
     rooms = _Rooms(token, Door(token, hosts, password, any_address), warmth or Warmth(), seconds)
@@ -221,7 +222,7 @@ class _Rooms:
 
     def _let_in(self) -> Response:
         answer = RedirectResponse("/", 303, headers=HEAD)
-        answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(self.door.cookie, self.token, httponly=True, samesite="strict", path="/")
         return answer
 
 
@@ -261,9 +262,9 @@ def serve(
 
     if not is_this_machine(host) and password is None:
         raise ValueError(f"other machines reach a lab at {host}: it needs a password")
-    if password is not None and len(password) < SHORTEST_PASSWORD:
+    if password is not None and len(password) < LIMITS.password_characters:
         raise ValueError(
-            f"the password of the lab has at least {SHORTEST_PASSWORD} characters; this one has {len(password)}"
+            f"the password of the lab has at least {LIMITS.password_characters} characters; this one has {len(password)}"
         )
     warnings.simplefilter("ignore")  # the page says it; the terminal need not, at each move of a mouse
     token = token or secrets.token_urlsafe(24)
@@ -283,7 +284,9 @@ def serve(
             {f"127.0.0.1:{port}", f"localhost:{port}"} if is_this_machine(host) or everywhere else set()
         )
         app = application(token, hosts, password=password, any_address=port if everywhere else None)
-        config = uvicorn.Config(app, log_level="warning", access_log=False, ws_max_size=MOST_BYTES, server_header=False)
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, ws_max_size=LIMITS.message_bytes, server_header=False
+        )
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         if ready is not None:
             ready(f"http://{name}:{port}/" + (f"?token={token}" if password is None else ""))

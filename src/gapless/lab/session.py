@@ -22,12 +22,9 @@ from typing import Any
 import gapless
 
 from .grammar import FormulaError
+from .limits import LIMITS
 from .scenes import NAMES, scene, takes_files
-from .state import MOST_FILE, StateError
-
-MOST_PLAIN = 256 * 1024  #: of one message without files
-MOST_BYTES = MOST_PLAIN + 2 * 4 * (MOST_FILE // 3 + 1)  #: of one message: a table and a model file in base64
-MOST_SECONDS = 30.0  #: for one answer, compiling apart; the fits of a scene have shorter limits of their own
+from .state import StateError
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -38,16 +35,16 @@ class AskError(ValueError):
 
 def read(text: str | bytes) -> dict[str, Any]:
     """A message as JSON: an object, without NaN or infinities."""
-    if len(text) > MOST_BYTES:
-        raise AskError(f"a message has at most {MOST_BYTES // 1024} kB")
+    if len(text) > LIMITS.message_bytes:
+        raise AskError(f"a message has at most {LIMITS.message_bytes // 1024} kB")
     try:
         found = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise AskError("a message must be JSON") from error
     if not isinstance(found, dict):
         raise AskError("a message must be an object")
-    if len(text) > MOST_PLAIN and not takes_files(found.get("scene")):
-        raise AskError(f"a message has at most {MOST_PLAIN // 1024} kB")
+    if len(text) > LIMITS.plain_bytes and not takes_files(found.get("scene")):
+        raise AskError(f"a message has at most {LIMITS.plain_bytes // 1024} kB")
     return found
 
 
@@ -157,7 +154,7 @@ class Session:
     An answer that is not there after ``seconds`` is stopped, and the visitor is told so.
     """
 
-    def __init__(self, send: Send, pool: Executor, seconds: float = MOST_SECONDS) -> None:
+    def __init__(self, send: Send, pool: Executor, seconds: float = LIMITS.answer_seconds) -> None:
         self.send, self.pool, self.seconds = send, pool, seconds
         self.latest: dict[str, Any] | None = None
         self.others: list[dict[str, Any]] = []

@@ -11,8 +11,8 @@ from typing import Any
 
 from gapless._runtime.written import written
 
-MOST_POINTS = 2000
-MOST_FILE = 512 * 1024  #: bytes of an uploaded file
+from .limits import LIMITS
+
 BOX = 4.0  #: points lie in [−4, 4]²
 
 
@@ -132,7 +132,9 @@ class State:
         return found
 
 
-def check_state(controls: tuple[Control, ...], raw: Any, most: int = MOST_POINTS, slots: tuple[str, ...] = ()) -> State:
+def check_state(
+    controls: tuple[Control, ...], raw: Any, most: int = LIMITS.points, slots: tuple[str, ...] = ()
+) -> State:
     """``raw`` as it came from a browser or a link; whatever is not exactly right is refused."""
     if not isinstance(raw, Mapping) or set(raw) - {"points", "values", *(("files",) if slots else ())}:
         raise StateError(f"a state has the entries points and values{' and files' if slots else ''}, and no others")
@@ -156,8 +158,8 @@ def _files(raw: Any, slots: tuple[str, ...]) -> dict[str, Upload]:
         name, content = file["name"], file["content"]
         if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
             raise StateError(f"the name of the file {slot} must be a text of at most 200 characters")
-        if not isinstance(content, str) or len(content) > 4 * (MOST_FILE // 3 + 1):
-            raise StateError(f"a file has at most {MOST_FILE // 1024} kB; {name:.40} has more")
+        if not isinstance(content, str) or len(content) > LIMITS.base64_characters:
+            raise StateError(f"a file has at most {LIMITS.file_bytes // 1024} kB; {name:.40} has more")
         try:
             found[slot] = Upload(name, base64.b64decode(content, validate=True))
         except (binascii.Error, ValueError) as error:

@@ -15,8 +15,6 @@ __all__ = [
     "Section", "Table", "Text", "count", "number", "percent", "plural", "said",
 ]  # fmt: skip
 
-#: Characters of a label or a name that are shown.
-
 
 @dataclass(frozen=True)
 class Block:

@@ -6,22 +6,16 @@
     fraction  atom/atom
     formula   atoms and + - * , = <= >= in a row; * is a product
 
-A tree of `Node` has tags from `TAGS` alone, and the template escapes its text, so that no text of a user becomes markup.
+The tags of a tree of `Node` are words of this file, and the template escapes its text, so that no text of a user becomes markup.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 __all__ = ["Formula", "Node", "typeset"]
-
-TAGS = frozenset(
-    {"mrow", "mi", "mn", "mo", "mtext", "mspace", "msub", "msup", "msubsup", "mfrac", "msqrt", "munder", "munderover"}
-)
-#: An opening bracket -> its end, and how the pair is shown.
-BRACKETS = {"(": (")", "(", ")"), "[": ("]", "[", "]"), "<": (">", "⟨", "⟩"), "|": ("|", "|", "|")}
-TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)|([A-Za-zα-ωΑ-Ω∑]+)|(<=|>=|[-+*/=,;:_^()\[\]|<>]))")
 
 
 @dataclass(frozen=True)
@@ -76,11 +70,15 @@ class _Unreadable(ValueError):
 class _Reader:
     """Recursive descent over the signs of a formula."""
 
+    token = re.compile(r"\s*(?:(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)|([A-Za-zα-ωΑ-Ω∑]+)|(<=|>=|[-+*/=,;:_^()\[\]|<>]))")
+    #: An opening bracket -> its end, and how the pair is shown.
+    brackets: ClassVar = {"(": (")", "(", ")"), "[": ("]", "[", "]"), "<": (">", "⟨", "⟩"), "|": ("|", "|", "|")}
+
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
 
     def peek(self) -> str:
-        found = TOKEN.match(self.text, self.at)
+        found = self.token.match(self.text, self.at)
         if found is None:
             if self.text[self.at :].strip():
                 raise _Unreadable(self.text[self.at :])
@@ -89,7 +87,7 @@ class _Reader:
 
     def next(self) -> str:
         token = self.peek()
-        found = TOKEN.match(self.text, self.at)
+        found = self.token.match(self.text, self.at)
         if found is not None:
             self.at = found.end()
         return token
@@ -141,7 +139,7 @@ class _Reader:
             raise _Unreadable("the text ends too early")
         if token[0].isdigit():
             return _number(token)
-        if token in BRACKETS:
+        if token in self.brackets:
             return self.bracket(token)
         if not token.isalpha() and token != "∑":
             raise _Unreadable(token)
@@ -152,7 +150,7 @@ class _Reader:
         return _word(token)
 
     def bracket(self, token: str) -> Node:
-        end, left, right = BRACKETS[token]
+        end, left, right = self.brackets[token]
         # Bars around w or x - z, which are vectors, are a norm, others an absolute value.
         if token == "|" and re.compile(r"\s*(w|x - z)").match(self.text, self.at) is not None:
             left = right = "‖"

@@ -49,11 +49,6 @@ def short(text: Any, most: int = 28) -> str:
     return plain(text if len(text) <= most else text[: most - 1] + "…")
 
 
-def count(n: float, what: str, many: str | None = None) -> str:
-    """3 rows, 1 row."""
-    return f"{n:,} {what if n == 1 else many or what + 's'}"
-
-
 def say(ax: Any, text: str) -> None:
     """What is seen, above it: at the left, in lines as long as the panel is wide."""
     title_points = 9.5
@@ -199,10 +194,12 @@ class Display:
     axes_: list[Any]
     ax_: Any
 
+    @property
     def _widths(self) -> Sequence[float]:
         """Inches of the panels."""
         return (4.6,)
 
+    @property
     def _height(self) -> float:
         """Inches of a panel."""
         return 3.7
@@ -234,7 +231,7 @@ class Display:
         """
         matplotlib()
         with quiet():
-            self.figure_, self.axes_ = panels(ax, self._widths(), self._height())
+            self.figure_, self.axes_ = panels(ax, self._widths, self._height)
             if ax is not None:
                 GUESTS.update(self.axes_)
             make_room(self.figure_)

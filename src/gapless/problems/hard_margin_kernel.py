@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapless.gram.interface import Gram
+from gapless.gram.blocks import Gram
 from gapless.numbers import gamma
 
 

@@ -34,8 +34,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._runtime.cached import lazy
-from gapless.gram.interface import Gram, Tick
+from gapless.gram.blocks import Gram
 from gapless.numbers import UNIT, gamma
+from gapless.rows.products import Tick
 
 
 @dataclass(frozen=True, eq=False)

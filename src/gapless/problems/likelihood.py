@@ -38,7 +38,7 @@ from gapless import rows as R
 from gapless.numbers import UNIT, gamma
 from gapless.problems.least_squares import CONSTANT
 from gapless.rows.second_moments import columns, dense_tiles, triangle
-from gapless.rows.shape import TILE_BYTES
+from gapless.rows.thresholds import ROW_THRESHOLDS
 
 Tick = Callable[[], None] | None
 
@@ -108,7 +108,7 @@ def _singular(
     n, d = R.n_rows(rows), R.n_features(rows)
     if n > 4 * d and not constant.any():
         G = np.zeros((d, d))
-        for i, t in dense_tiles(rows, max(64, TILE_BYTES // (8 * d))):
+        for i, t in dense_tiles(rows, max(64, ROW_THRESHOLDS.tile_bytes // (8 * d))):
             t -= mean
             t *= np.sqrt(c[i : i + t.shape[0], None])
             t /= scale
@@ -225,10 +225,10 @@ class Likelihood:
             theta[:, -1] = best / self.basis.constant
         return theta
 
-    def tile_rows(self, values: int = TILE_BYTES // 8) -> int:
+    def tile_rows(self, values: int = ROW_THRESHOLDS.tile_bytes // 8) -> int:
         return max(16, values // max(self.d, self.K))
 
-    def tiles(self, values: int = TILE_BYTES // 8) -> Iterator[tuple[slice, np.ndarray]]:
+    def tiles(self, values: int = ROW_THRESHOLDS.tile_bytes // 8) -> Iterator[tuple[slice, np.ndarray]]:
         """Some rows in the coordinates of the basis, one piece after the other."""
         basis = self.basis
         for i, t in dense_tiles(self.rows, self.tile_rows(values)):
@@ -334,7 +334,7 @@ class Likelihood:
         """rho, for inverse = L^-1 with H = LL': the length of (e_k - e_l) x t_i in its norm, at most."""
         S, m, Q = self.S, self.basis.width, self.contrasts
         worst = 0.0
-        for _, T in self.tiles(max(1 << 12, TILE_BYTES // (8 * S * S))):
+        for _, T in self.tiles(max(1 << 12, ROW_THRESHOLDS.tile_bytes // (8 * S * S))):
             V = np.stack([T @ inverse[:, a * m : (a + 1) * m].T for a in range(S)], axis=1)
             B = V @ V.transpose(0, 2, 1)
             if self.K > 2:
@@ -365,7 +365,7 @@ class Likelihood:
         if self.K > 2:
             Z = Z @ self.contrasts
         if not (proof and self.basis.known):
-            parts = [slice(i, i + TILE_BYTES) for i in range(0, self.n, TILE_BYTES)]
+            parts = [slice(i, i + ROW_THRESHOLDS.tile_bytes) for i in range(0, self.n, ROW_THRESHOLDS.tile_bytes)]
             loss = float(np.sum([self.c[part] @ self.losses(Z[part], part)[0] for part in parts]))
             margin = min((float(self.margins(Z[part], part).min()) for part in parts), default=np.inf)
             return Figures(loss, np.nan, np.inf, loss, 0.0, margin)

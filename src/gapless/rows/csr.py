@@ -78,16 +78,7 @@ def row_ahead(rows, i):
     prefetch(rows.indices, start)
 
 
-@with_verbs(
-    row_dot=row_dot,
-    row_axpy=row_axpy,
-    row_norm2=row_norm2,
-    row_fill=row_fill,
-    row_squares=row_squares,
-    row_truncate=row_truncate,
-    row_ahead=row_ahead,
-    row_fetch=row_ahead,
-)
+@with_verbs(row_dot, row_axpy, row_norm2, row_fill, row_squares, row_truncate, row_ahead, row_fetch=row_ahead)
 class CsrRows(NamedTuple):
     values: np.ndarray
     indices: np.ndarray

@@ -71,16 +71,7 @@ def row_fetch(rows, i):
         prefetch(x, j)
 
 
-@with_verbs(
-    row_dot=row_dot,
-    row_axpy=row_axpy,
-    row_norm2=row_norm2,
-    row_fill=row_fill,
-    row_squares=row_squares,
-    row_truncate=row_truncate,
-    row_ahead=row_ahead,
-    row_fetch=row_fetch,
-)
+@with_verbs(row_dot, row_axpy, row_norm2, row_fill, row_squares, row_truncate, row_ahead, row_fetch)
 class DenseRows(NamedTuple):
     values: np.ndarray
     constant: float

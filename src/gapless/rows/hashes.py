@@ -41,9 +41,9 @@ def row_hashes(X: Any) -> np.ndarray:
     a0, a1 = _multipliers(d)
     out = np.zeros((n, 2), dtype=np.uint64)
     if X.dtype == np.float64 and X.dtype.isnative and X.flags.c_contiguous:
-        bits = plain_memory(X).view(np.uint64)
+        bits = plain_memory(X).view(np.uint64).ravel()
         ends = _cut_rows(n, X.size)
-        run_in_parts(lambda k: _hash_dense(bits, a0, a1, out, ends[k], ends[k + 1]), len(ends) - 1)
+        run_in_parts(lambda k: _hash(bits, None, None, ends[k], ends[k + 1], 0, a0, a1, out), len(ends) - 1)
         return out
     step = max(1, VALUES_PER_TILE // max(d, 1))
 
@@ -52,7 +52,17 @@ def row_hashes(X: Any) -> np.ndarray:
         for start in range(ends[k], ends[k + 1], step):
             part = tile[: min(step, ends[k + 1] - start)]
             part[...] = X[start : start + part.shape[0]]
-            _hash_dense(part.view(np.uint64), a0, a1, out[start : start + part.shape[0]], 0, part.shape[0])
+            _hash(
+                part.view(np.uint64).ravel(),
+                None,
+                None,
+                0,
+                part.shape[0],
+                0,
+                a0,
+                a1,
+                out[start : start + part.shape[0]],
+            )
 
     ends = _cut_rows(n, X.size)
     run_in_parts(tiles, len(ends) - 1)
@@ -85,7 +95,7 @@ def _sparse_hashes(X: Any) -> np.ndarray:
     def part(k: int) -> None:
         fine[k] = _columns_rise(indices, indptr, ends[k], ends[k + 1])
         if plain:
-            _hash_csr(values.view(np.uint64), indices, indptr, ends[k], ends[k + 1], 0, a0, a1, out)
+            _hash(values.view(np.uint64), indices, indptr, ends[k], ends[k + 1], 0, a0, a1, out)
             return
         first = ends[k]
         while first < ends[k + 1]:
@@ -93,36 +103,12 @@ def _sparse_hashes(X: Any) -> np.ndarray:
             last = min(ends[k + 1], max(last, first + 1))
             start = int(indptr[first])
             bits = values[start : int(indptr[last])].astype(np.float64).view(np.uint64)
-            _hash_csr(bits, indices, indptr, first, last, start, a0, a1, out)
+            _hash(bits, indices, indptr, first, last, start, a0, a1, out)
             first = last
 
     run_in_parts(part, len(ends) - 1)
     # Columns out of order, or one place given twice: the judge sorts and adds up, and both must do it alike.
     return out if fine.all() else judges_row_hashes(X)
-
-
-@compiled
-def _hash_dense(bits, a0, a1, out, first, last):
-    zero, minus_zero = np.uint64(0), np.uint64(1 << 63)
-    for i in range(first, last):
-        s0 = zero
-        s1 = zero
-        for j in range(bits.shape[1]):
-            b = bits[i, j]
-            b = zero if b == minus_zero else b
-            b ^= b >> _SHIFTS[0]
-            t = b * a0[j]
-            t ^= t >> _SHIFTS[1]
-            t *= _MIXERS[0]
-            t ^= t >> _SHIFTS[2]
-            s0 += t
-            t = b * a1[j]
-            t ^= t >> _SHIFTS[1]
-            t *= _MIXERS[1]
-            t ^= t >> _SHIFTS[2]
-            s1 += t
-        out[i, 0] = s0
-        out[i, 1] = s1
 
 
 @compiled
@@ -136,14 +122,21 @@ def _columns_rise(indices, indptr, first, last):
 
 
 @compiled
-def _hash_csr(bits, indices, indptr, first, last, shift, a0, a1, out):
-    """Rows first..last; their values begin at ``shift``."""
+def _hash(bits, indices, indptr, first, last, shift, a0, a1, out):
+    """Rows first..last; their values begin at ``shift``. Dense rows have no indices."""
     zero, minus_zero = np.uint64(0), np.uint64(1 << 63)
     for i in range(first, last):
         s0 = zero
         s1 = zero
-        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            j = np.uint64(indices[p])
+        if indices is None:
+            start, stop = np.uint64(i * a0.size), np.uint64((i + 1) * a0.size)
+        else:
+            start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        for p in range(start, stop):
+            if indices is None:
+                j = p - start
+            else:
+                j = np.uint64(indices[p])
             b = bits[p - np.uint64(shift)]
             b = zero if b == minus_zero else b
             b ^= b >> _SHIFTS[0]

@@ -18,8 +18,6 @@ from numba.core import cgutils
 from gapless._compile.jit import compiled, instruction
 from gapless._compile.kernel_store import features
 
-#: Columns up to which this is faster than a BLAS.
-NARROW_COLUMNS = 128
 #: Rows of a tile.
 TILE_ROWS = 32
 #: Columns of the left factor that stay in registers together.

@@ -12,7 +12,6 @@ from gapless._runtime.threads import run_in_parts
 from gapless.rows.copies.binary import BinaryRows
 from gapless.rows.copies.words import PackedRows
 from gapless.rows.shape import (
-    TILE_BYTES,
     Rows,
     RowsOrCopy,
     from_copy_coordinates,
@@ -23,18 +22,13 @@ from gapless.rows.shape import (
     n_stored,
     to_copy_coordinates,
 )
+from gapless.rows.thresholds import ROW_THRESHOLDS
 from gapless.rows.verbs import row_axpy, row_dot, row_norm2, row_squares
 
 Tick = Callable[[], None]
 
-#: Values touched between two looks at the clock: about 50 ms of one core.
-VALUES_PER_TICK = 40_000_000
 #: Rows that are summed before they join the total; the bounds on rounding hold for it.
 BLOCK_ROWS = 512
-#: Values of dense rows that are worth a thread of their own: some 0.05 ms of one core. Half as many of sparse ones.
-VALUES_PER_THREAD = 100_000
-#: Bytes that the sums of the parts may take.
-SUMS_BYTES = 64_000_000
 
 
 def scores(rows: RowsOrCopy, theta: np.ndarray, tick: Tick | None = None, out: np.ndarray | None = None) -> np.ndarray:
@@ -50,17 +44,12 @@ def scores(rows: RowsOrCopy, theta: np.ndarray, tick: Tick | None = None, out: n
 
 def combine(rows: RowsOrCopy, u: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """X'u. Rows with u = 0 are not read."""
-    ends, sums, block = _sums(rows)
-    run_in_parts(lambda k: _combine(rows, u, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
-    return sum_in_block_order(rows, sums)
+    return from_copy_coordinates(rows, _sum(rows, u, None, None, tick))
 
 
 def curved(rows: RowsOrCopy, weights: np.ndarray, p: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """X' diag(weights) X p, the data read once. Rows of weight 0 are not read."""
-    ends, sums, block = _sums(rows)
-    p = to_copy_coordinates(rows, p)
-    run_in_parts(lambda k: _curved(rows, weights, p, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
-    return sum_in_block_order(rows, sums)
+    return from_copy_coordinates(rows, _sum(rows, weights, to_copy_coordinates(rows, p), None, tick))
 
 
 def scores_many(rows: Rows, thetas: np.ndarray, tick: Tick | None = None) -> np.ndarray:
@@ -98,7 +87,7 @@ def combine_many(rows: Rows, U: np.ndarray, tick: Tick | None = None) -> np.ndar
 
 
 def _tile_rows(d: int) -> int:
-    return max(64, TILE_BYTES // (8 * max(1, d)))
+    return max(64, ROW_THRESHOLDS.tile_bytes // (8 * max(1, d)))
 
 
 def _scipy(rows: Any) -> Any:
@@ -118,16 +107,23 @@ def norms2(rows: Rows) -> np.ndarray:
 
 def squares(rows: Rows, weights: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """The diagonal of `gram` over all rows: sum of weights_i x_ij^2."""
+    return _sum(rows, weights, None, np.int64(1), tick)
+
+
+def _sum(rows: RowsOrCopy, weights: np.ndarray, p: Any, squared: Any, tick: Tick | None) -> np.ndarray:
+    """What `_add_rows` sums, over all rows, in the coordinates in which they are read."""
     ends, sums, block = _sums(rows)
-    run_in_parts(lambda k: _squares(rows, weights, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
+    run_in_parts(
+        lambda k: _add_rows(rows, weights, p, squared, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick
+    )
     return add_in_order(sums)
 
 
 def _cuts(rows: RowsOrCopy, n: int, most: int = 64) -> list[int]:
-    """Where to cut n rows into parts of some `VALUES_PER_THREAD` values, by shape alone."""
-    worth = VALUES_PER_THREAD if is_dense(rows) else VALUES_PER_THREAD // 2
+    """Where to cut n rows into parts of some `values_per_thread` values, by shape alone."""
+    worth = ROW_THRESHOLDS.values_per_thread if is_dense(rows) else ROW_THRESHOLDS.values_per_thread // 2
     parts = max(1, min(most, n, int(n_stored(rows) / worth)))
-    parts = max(parts, -(-n_stored(rows) // VALUES_PER_TICK))
+    parts = max(parts, -(-n_stored(rows) // ROW_THRESHOLDS.values_per_tick))
     return [n * k // parts for k in range(parts + 1)]
 
 
@@ -137,7 +133,7 @@ def _sums(rows: RowsOrCopy) -> tuple[list[int], np.ndarray, int]:
     Clearing and adding a sum must cost little beside the rows in it, so wide sparse data has longer blocks, and fewer.
     """
     n, d = n_rows(rows), n_features(rows) + 1
-    most = max(1, min(16, int(n_stored(rows) / (3.0 * d)), int(SUMS_BYTES / (8.0 * d))))
+    most = max(1, min(16, int(n_stored(rows) / (3.0 * d)), int(ROW_THRESHOLDS.sums_bytes / (8.0 * d))))
     ends = _cuts(rows, n, most)
     return ends, np.zeros((len(ends) - 1, d)), block_rows(rows)
 
@@ -146,13 +142,13 @@ def cut_for_two_reads(rows: RowsOrCopy) -> tuple[list[int], np.ndarray, int]:
     """`_sums` for a pass that reads every block twice: a dense one then has to stay in the second-level cache."""
     ends, sums, block = _sums(rows)
     if is_dense(rows):
-        block = max(16, min(block, TILE_BYTES // (16 * max(1, n_features(rows)))))
+        block = max(16, min(block, ROW_THRESHOLDS.tile_bytes // (16 * max(1, n_features(rows)))))
     return ends, sums, block
 
 
 def sums_like_combine(rows: RowsOrCopy) -> bool:
     """Whether a pass that reads blocks twice adds up as `combine` does, so that `sum_length` holds for its sums, too."""
-    return not is_dense(rows) or 16 * BLOCK_ROWS * n_features(rows) <= TILE_BYTES
+    return not is_dense(rows) or 16 * BLOCK_ROWS * n_features(rows) <= ROW_THRESHOLDS.tile_bytes
 
 
 def sum_in_block_order(rows: RowsOrCopy, sums: np.ndarray) -> np.ndarray:
@@ -171,7 +167,7 @@ def block_rows(rows: RowsOrCopy) -> int:
 def sum_length(rows: Rows) -> float:
     """The most terms that `combine` adds one after the other."""
     block = block_rows(rows)
-    return block + n_rows(rows) / block + max(16, -(-n_stored(rows) // VALUES_PER_TICK)) + 4.0
+    return block + n_rows(rows) / block + max(16, -(-n_stored(rows) // ROW_THRESHOLDS.values_per_tick)) + 4.0
 
 
 def add_in_order(sums: np.ndarray) -> np.ndarray:
@@ -196,41 +192,21 @@ def _scores_packed(rows, theta, out, start, stop):
 
 
 @compiled(vectorise=True)
-def _combine(rows, u, out, start, stop, rows_in_block):
+def _add_rows(rows, weights, p, squared, out, start, stop, rows_in_block):
+    """out += sum of weights_i x_i; of weights_i <x_i, p> x_i where p is given, of weights_i x_i^2 where ``squared`` is."""
     # By blocks: the rounding error of an entry grows with the block and the number of blocks and not with n.
     block = np.empty(out.size)
     for first in range(start, stop, rows_in_block):
         for j in range(block.size):
             block[j] = 0.0
         for i in range(first, min(stop, first + rows_in_block)):
-            if u[i] != 0.0:
-                row_axpy(rows, i, u[i], block)
-        for j in range(out.size):
-            out[j] += block[j]
-
-
-@compiled(vectorise=True)
-def _curved(rows, weights, p, out, start, stop, rows_in_block):
-    block = np.empty(out.size)
-    for first in range(start, stop, rows_in_block):
-        for j in range(block.size):
-            block[j] = 0.0
-        for i in range(first, min(stop, first + rows_in_block)):
             if weights[i] != 0.0:
-                row_axpy(rows, i, weights[i] * row_dot(rows, i, p), block)
-        for j in range(out.size):
-            out[j] += block[j]
-
-
-@compiled(vectorise=True)
-def _squares(rows, weights, out, start, stop, rows_in_block):
-    block = np.empty(out.size)
-    for first in range(start, stop, rows_in_block):
-        for j in range(block.size):
-            block[j] = 0.0
-        for i in range(first, min(stop, first + rows_in_block)):
-            if weights[i] != 0.0:
-                row_squares(rows, i, weights[i], block)
+                if p is not None:
+                    row_axpy(rows, i, weights[i] * row_dot(rows, i, p), block)
+                elif squared is not None:
+                    row_squares(rows, i, weights[i], block)
+                else:
+                    row_axpy(rows, i, weights[i], block)
         for j in range(out.size):
             out[j] += block[j]
 

@@ -17,9 +17,10 @@ from gapless._compile.jit import compiled
 from gapless._runtime.threads import map_threads, run_in_parts
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
-from gapless.rows.outer import NARROW_COLUMNS, TILE_ROWS, add_outer, mirror_triangle, tile_width
-from gapless.rows.products import BLOCK_ROWS, VALUES_PER_TICK, Tick, add_in_order, combine, scores
-from gapless.rows.shape import TILE_BYTES, Rows, is_sparse, n_features, n_rows
+from gapless.rows.outer import TILE_ROWS, add_outer, mirror_triangle, tile_width
+from gapless.rows.products import BLOCK_ROWS, Tick, add_in_order, combine, scores
+from gapless.rows.shape import Rows, is_sparse, n_features, n_rows
+from gapless.rows.thresholds import ROW_THRESHOLDS
 from gapless.rows.verbs import row_dot, row_norm2
 from gapless.rows.weighted_gram import gram
 
@@ -59,12 +60,17 @@ def moments(
     if is_sparse(rows):
         return _sparse_moments(rows, weights, Y, centre, centre_y, tick)
 
-    if width <= NARROW_COLUMNS:
-        return _narrow_moments(rows, weights, Y, centre, centre_y, tick)
+    if width <= ROW_THRESHOLDS.narrow_columns:
+        ends, s = _ends(n_rows(rows), width), np.empty(0) if weights is None else weights
+        parts = np.zeros((len(ends) - 1, tile_width(width), tile_width(width)))
+        run_in_parts(
+            lambda k: _moments(rows, s, Y, centre, centre_y, ends[k], ends[k + 1], parts[k]), len(ends) - 1, tick
+        )
+        return mirror_triangle(add_in_order(parts), width)
 
     def piece(ends: tuple[int, int]) -> np.ndarray:
         out = np.zeros((width, width))
-        step = max(256, TILE_BYTES // (8 * width))
+        step = max(256, ROW_THRESHOLDS.tile_bytes // (8 * width))
         tile = np.ones((min(step, ends[1] - ends[0]), width))
         scaled = np.empty_like(tile) if weights is not None else tile
         for i in range(*ends, step):
@@ -82,22 +88,6 @@ def moments(
 
     total = _summed(piece, rows, width, n_jobs)
     return 0.5 * (total + total.T)
-
-
-def _narrow_moments(
-    rows: Rows,
-    weights: np.ndarray | None,
-    Y: np.ndarray,
-    centre: np.ndarray,
-    centre_y: np.ndarray,
-    tick: Tick | None,
-) -> np.ndarray:
-    n, columns = n_rows(rows), n_features(rows) + Y.shape[1] + 1
-    ends = _ends(n, columns)
-    out = np.zeros((len(ends) - 1, tile_width(columns), tile_width(columns)))
-    s = np.empty(0) if weights is None else weights
-    run_in_parts(lambda k: _moments(rows, s, Y, centre, centre_y, ends[k], ends[k + 1], out[k]), len(ends) - 1, tick)
-    return mirror_triangle(add_in_order(out), columns)
 
 
 def _sparse_moments(
@@ -157,7 +147,7 @@ def residuals(
 
     def piece(ends: tuple[int, int]) -> np.ndarray:
         total = np.zeros((d + 1, Y.shape[1]))
-        step = max(64, TILE_BYTES // (8 * max(d, 1)))
+        step = max(64, ROW_THRESHOLDS.tile_bytes // (8 * max(d, 1)))
         tile = np.empty((min(step, ends[1] - ends[0]), d))
         for i in range(*ends, step):
             j = min(ends[1], i + step)
@@ -273,7 +263,7 @@ def triangle(
     """
     d, K = n_features(rows), Y.shape[1]
     width = d + K
-    step = max(2 * width, TILE_BYTES // (8 * width))
+    step = max(2 * width, ROW_THRESHOLDS.tile_bytes // (8 * width))
     R = np.zeros((0, width))
     for i, t in dense_tiles(rows, step):
         part = slice(i, i + t.shape[0])
@@ -319,7 +309,7 @@ def columns(rows: Rows, weights: np.ndarray | None, tick: Tick | None = None) ->
         return Columns(mean, np.sqrt(raw2), np.sqrt(away + np.maximum(mass - full, 0.0) * mean * mean))
     centre = centre_of(rows)
     sums, squares = np.zeros(d), np.zeros(d)
-    for i, t in dense_tiles(rows, max(64, TILE_BYTES // (8 * max(d, 1)))):
+    for i, t in dense_tiles(rows, max(64, ROW_THRESHOLDS.tile_bytes // (8 * max(d, 1)))):
         t -= centre
         s = np.ones(t.shape[0]) if weights is None else weights[i : i + t.shape[0]]
         sums += s @ t
@@ -341,7 +331,9 @@ def columns_of(centre: np.ndarray, sums: np.ndarray, squares: np.ndarray, mass: 
 def _ends(n: int, width: int) -> list[int]:
     """Where to cut the rows among threads, and between two looks at the clock."""
     values_per_thread = 2_000_000
-    count = max(1, min(32, n * width // values_per_thread, n // (16 * width)), n * width // VALUES_PER_TICK)
+    count = max(
+        1, min(32, n * width // values_per_thread, n // (16 * width)), n * width // ROW_THRESHOLDS.values_per_tick
+    )
     return [n * k // count for k in range(count + 1)]
 
 

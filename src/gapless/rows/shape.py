@@ -13,13 +13,11 @@ from gapless.rows.copies.two_value import TwoValueRows
 from gapless.rows.copies.words import OrderedPackedRows, PackedRows
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
+from gapless.rows.thresholds import ROW_THRESHOLDS
 
 Rows = DenseRows | CsrRows
 #: The rows, or a copy of them that some reader reads faster (`rows/copies`).
 RowsOrCopy = Rows | PackedRows | OrderedPackedRows | TwoValueRows | BinaryRows
-
-#: Bytes of a tile of rows, dense and of float64: it should stay in the second-level cache.
-TILE_BYTES = 1 << 20
 
 
 def as_rows(X: Any, constant: float) -> Rows:
@@ -131,7 +129,7 @@ def take_rows(rows: Rows, index: np.ndarray) -> Rows:
     """A copy of the rows at ``index``."""
     if isinstance(rows, DenseRows):
         values = np.empty((index.size, rows.values.shape[1]), rows.values.dtype)
-        some = max(1, TILE_BYTES // max(1, values.itemsize * values.shape[1]))
+        some = max(1, ROW_THRESHOLDS.tile_bytes // max(1, values.itemsize * values.shape[1]))
 
         def copy(k: int) -> None:
             part = slice(k * some, (k + 1) * some)

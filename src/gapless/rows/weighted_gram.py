@@ -10,9 +10,10 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
-from gapless.rows.outer import NARROW_COLUMNS, TILE_ROWS, add_outer, mirror_triangle, tile_width
-from gapless.rows.products import SUMS_BYTES, VALUES_PER_THREAD, VALUES_PER_TICK, Tick, add_in_order, fill_scores
-from gapless.rows.shape import TILE_BYTES, Rows, is_dense, is_sparse, n_features, n_rows, n_stored, take_rows
+from gapless.rows.outer import TILE_ROWS, add_outer, mirror_triangle, tile_width
+from gapless.rows.products import Tick, add_in_order, fill_scores
+from gapless.rows.shape import Rows, is_dense, is_sparse, n_features, n_rows, n_stored, take_rows
+from gapless.rows.thresholds import ROW_THRESHOLDS
 from gapless.rows.verbs import row_fill
 
 
@@ -29,15 +30,17 @@ def _plan_gram(rows: Rows, m: int) -> _GramPlan:
     per_row = n_stored(rows) / max(n_rows(rows), 1) + 1.0
     cost, pay = m * float(d * d) / 8, 1
     if is_sparse(rows) and 8.0 * per_row**2 < d * d:
-        way, step, cost = "scattered", max(1, int(VALUES_PER_TICK / 8 / per_row**2)), m * per_row**2
-    elif is_dense(rows) and d <= NARROW_COLUMNS:
-        way, step = "narrow", max(TILE_ROWS, min(VALUES_PER_TICK // (d * d), -(-m // 8)))
+        way, step, cost = "scattered", max(1, int(ROW_THRESHOLDS.values_per_tick / 8 / per_row**2)), m * per_row**2
+    elif is_dense(rows) and d <= ROW_THRESHOLDS.narrow_columns:
+        way, step = "narrow", max(TILE_ROWS, min(ROW_THRESHOLDS.values_per_tick // (d * d), -(-m // 8)))
     else:
         # Tiles tall enough that adding a product to its sum is nothing beside the product; a sum for every group of tiles.
         # Two sums pay early; more of them, which are fresh memory each, where a tile is full.
-        way, step, pay = "tiles", max(64, TILE_BYTES // (8 * d), 2 * d), min(2, -(-4 * m // (3 * d)))
+        way, step, pay = "tiles", max(64, ROW_THRESHOLDS.tile_bytes // (8 * d), 2 * d), min(2, -(-4 * m // (3 * d)))
     pay = max(-(-m // step), pay)
-    groups = max(1, min(8, int(cost / VALUES_PER_THREAD), pay, int(SUMS_BYTES / (8.0 * d * d))))
+    groups = max(
+        1, min(8, int(cost / ROW_THRESHOLDS.values_per_thread), pay, int(ROW_THRESHOLDS.sums_bytes / (8.0 * d * d)))
+    )
     return _GramPlan(way, step, groups)  # type: ignore[arg-type]
 
 
@@ -123,7 +126,7 @@ def row_products(rows: Rows, index: np.ndarray, tick: Tick | None = None) -> np.
 def _sparse_row_products(rows: Rows, index: np.ndarray, tick: Tick | None) -> np.ndarray:
     m, d = index.size, n_features(rows) + 1
     out = np.empty((m, m))
-    step = max(1, TILE_BYTES // (8 * d))
+    step = max(1, ROW_THRESHOLDS.tile_bytes // (8 * d))
     dense = np.empty((step, d))
     ones = np.ones(n_rows(rows))
     part = take_rows(rows, index)

@@ -21,7 +21,7 @@ def lab(
 ) -> None:
     """Open the lab: draw points, turn knobs, and watch perceptrons, margins, kernels, descent and bounds at work."""
     try:
-        from gapless.lab.server import SHORTEST_PASSWORD, is_this_machine, serve
+        from gapless.lab.server import LIMITS, is_this_machine, serve
     except ImportError as error:
         stop(f"the lab needs {error.name or 'starlette'}: pip install 'gapless[lab]'")
 
@@ -32,8 +32,8 @@ def lab(
             "is sent is not encrypted: others on the network can read the password and the data."
         )
         password = typer.prompt("Password of the lab", hide_input=True, confirmation_prompt=True)
-        if len(password) < SHORTEST_PASSWORD:
-            stop(f"the password of the lab has at least {SHORTEST_PASSWORD} characters")
+        if len(password) < LIMITS.password_characters:
+            stop(f"the password of the lab has at least {LIMITS.password_characters} characters")
 
     def ready(link: str) -> None:
         typer.echo(link)

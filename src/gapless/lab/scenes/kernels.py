@@ -8,7 +8,7 @@ import numpy as np
 
 import gapless
 from gapless.lab.drawing import Drawing, Panel, contour, histogram, image, line, points, tones_of
-from gapless.lab.scene import Scene, cells, falling_gap, level_line, plane, rows_of
+from gapless.lab.scene import Scene, cells, falling_gap, level_line, plane, rows_and, rows_of
 from gapless.lab.state import BOX, Choice, Slider, State, Switch
 
 
@@ -49,11 +49,6 @@ def study(X, y, kernel, C, gamma, degree, lift, hard):
         "training errors": int((model.predict(X) != y).sum()),
     }
     return numbers, {"model": model}
-
-
-def arguments(state: State) -> dict[str, Any]:
-    X, y = rows_of(state)
-    return {"X": X, "y": y, **{name: state[name] for name in ("kernel", "C", "gamma", "degree", "lift", "hard")}}
 
 
 def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawing:
@@ -135,7 +130,7 @@ def make_scene() -> Scene:
         ),
         _xor,
         study,
-        arguments,
+        rows_and("kernel", "C", "gamma", "degree", "lift", "hard"),
         draw,
         release_above=200,
         helpers=(lifted,),

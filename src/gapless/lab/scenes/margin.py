@@ -8,7 +8,7 @@ import numpy as np
 
 import gapless
 from gapless.lab.drawing import Drawing, Layer, Panel, area, line, points, tones_of
-from gapless.lab.scene import Scene, falling_gap, level_line, plane, rows_of, two_clouds
+from gapless.lab.scene import Scene, falling_gap, level_line, plane, rows_and, rows_of, two_clouds
 from gapless.lab.state import Slider, State, Switch
 
 
@@ -40,11 +40,6 @@ def study(X, y, C, hard, alone):
         numbers["largest change of w"] = float(np.abs(again.coef_ - model.coef_).max())
         parts["again"] = again
     return numbers, parts
-
-
-def arguments(state: State) -> dict[str, Any]:
-    X, y = rows_of(state)
-    return {"X": X, "y": y, "C": state["C"], "hard": state["hard"], "alone": state["alone"]}
 
 
 def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawing:
@@ -132,7 +127,7 @@ def make_scene() -> Scene:
         ),
         lambda seed: two_clouds(seed, 40, 1.0),
         study,
-        arguments,
+        rows_and("C", "hard", "alone"),
         draw,
         rounding=lambda parts: parts["model"].certificate_.rounding or 0.0 if parts["model"] is not None else 0.0,
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 import gapless
 from gapless.lab.drawing import Drawing, Layer, Panel, line, points, tones_of
-from gapless.lab.scene import Scene, level_line, plane, rows_of
+from gapless.lab.scene import Scene, level_line, plane, rows_and, rows_of
 from gapless.lab.state import Slider, State, Switch
 
 
@@ -38,11 +38,6 @@ def study(X, y, seed, rate, two_starts):
         parts["other"] = other.fit(X, y)
         numbers["mistakes, other start"] = other.mistakes_
     return numbers, parts
-
-
-def arguments(state: State) -> dict[str, Any]:
-    X, y = rows_of(state)
-    return {"X": X, "y": y, "seed": state["seed"], "rate": state["rate"], "two_starts": state["two_starts"]}
 
 
 def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawing:
@@ -133,7 +128,7 @@ def make_scene() -> Scene:
         ),
         lambda seed: _close(seed),
         study,
-        arguments,
+        rows_and("seed", "rate", "two_starts"),
         draw,
         release_above=400,
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 import gapless
 from gapless.lab.drawing import Drawing, Layer, Panel, histogram, line, points, tones_of
-from gapless.lab.scene import Scene, level_line, plane, rows_of, two_clouds
+from gapless.lab.scene import Scene, level_line, plane, rows_and, rows_of, two_clouds
 from gapless.lab.state import Choice, Slider, State
 
 
@@ -33,11 +33,6 @@ def study(X, y, third, C, missed, alarm, at):
         "cost there": cut.theory.cost,
     }
     return numbers, {"models": {"squares": squares, "logistic": logistic, "third": last}, "model": logistic, "cut": cut}
-
-
-def arguments(state: State) -> dict[str, Any]:
-    X, y = rows_of(state)
-    return {"X": X, "y": y, **{name: state[name] for name in ("third", "C", "missed", "alarm", "at")}}
 
 
 def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawing:
@@ -118,6 +113,6 @@ def make_scene() -> Scene:
         ),
         _with_outlier,
         study,
-        arguments,
+        rows_and("third", "C", "missed", "alarm", "at"),
         draw,
     )

@@ -40,6 +40,7 @@ class BoostingDisplay(Display):
     margins: np.ndarray | None
     best_margin: float | None
     name: str
+    _height = 3.5
 
     @classmethod
     def from_estimator(
@@ -95,11 +96,9 @@ class BoostingDisplay(Display):
             said = f"{self.name}: no training row is wrong from round {int(clean[0]) + 1:,} on; the bound ends at {bound:.2g}"
         return said + ("" if self.test is None else f"; {100 * float(self.test[-1]):.3g} % of the test rows")
 
+    @property
     def _widths(self) -> tuple[float, ...]:
         return (4.2, 3.6) if self.margins is None else (4.2, 3.6, 3.9)
-
-    def _height(self) -> float:
-        return 3.5
 
     def _draw(self) -> None:
         rounds = np.arange(1, self.training.size + 1)

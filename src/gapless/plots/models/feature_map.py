@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gapless._runtime.written import written
+from gapless._runtime.written import counted, written
 from gapless.certificates.separation import Separability, separability
 from gapless.plots.plane import Plane, dense, grid, names_of, plane_of, window
 from gapless.plots.rows import draw_line, draw_rows, signs_of
-from gapless.plots.style import INK, PALE, Display, below, count, plain, say, short
+from gapless.plots.style import INK, PALE, Display, below, plain, say, short
 
 __all__ = ["FeatureMapDisplay"]
 
@@ -57,6 +57,8 @@ class FeatureMapDisplay(Display):
     n_columns: int
     labels: tuple[str, str]
     names: tuple[str, str]
+    _widths = (4.3, 4.3)
+    _height = 3.9
 
     @classmethod
     def from_data(cls, X: Any, y: Any, features: Any, *, resolution: int = 201) -> FeatureMapDisplay:
@@ -94,7 +96,7 @@ class FeatureMapDisplay(Display):
 
         ``found`` is a `Separability`, ``columns`` the number of columns it was asked of.
         """
-        where = count(columns, "column")
+        where = counted(columns, "column")
         if found.status == "complete":
             return f"after the map, {where}: separated, margin {found.margin:.3g}"
         what = "threshold" if columns == 1 else "line"
@@ -103,16 +105,10 @@ class FeatureMapDisplay(Display):
             if found.status == "overlap"
             else f"some rows lie on the only {what} that would do"
         )
-        return f"{where}: {said}, as {count(found.rows.size, 'row')} prove"
+        return f"{where}: {said}, as {counted(found.rows.size, 'row')} prove"
 
     def _sentence(self) -> str:
         return f"{self.title(self.before, 2 if self.names[1] else 1)}; {self.title(self.after, self.n_columns)}"
-
-    def _widths(self) -> tuple[float, ...]:
-        return (4.3, 4.3)
-
-    def _height(self) -> float:
-        return 3.9
 
     def _draw(self) -> None:
         left, right = self.axes_

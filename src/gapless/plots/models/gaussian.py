@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from gapless._runtime.written import counted
 from gapless.plots.plane import _pair, dense, grid, names_of, segment, window
-from gapless.plots.style import COLOURS, DASHES, INK, MARKERS, Display, beside, count, plain, say, short
+from gapless.plots.style import COLOURS, DASHES, INK, MARKERS, Display, beside, plain, say, short
 
 __all__ = ["GaussianDisplay"]
-
-#: Radii of the ellipses, in standard deviations.
-ELLIPSE_RADII = (1.0, 2.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -65,6 +63,9 @@ class GaussianDisplay(Display):
     name: str
     marginal: bool
     spherical: bool = False
+    _radii = (1.0, 2.0)  # of the ellipses, in standard deviations
+    _widths = (6.2,)
+    _height = 4.1
 
     @classmethod
     def from_estimator(
@@ -96,7 +97,7 @@ class GaussianDisplay(Display):
         covariances = matrices[:, pair][:, :, pair]
         index = np.searchsorted(classes, np.asarray(y).ravel())
         points = rows[:, pair]
-        reach = ELLIPSE_RADII[-1] * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+        reach = cls._radii[-1] * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
         low, high = window(np.vstack([points, means - reach, means + reach]), 0.04)
         xs, ys, cells = grid(low, high, int(resolution))
         scores = _scores(cells, means, covariances, priors)
@@ -123,12 +124,6 @@ class GaussianDisplay(Display):
         said = f"{self.name}: {kind}; {self.wrong:,} of {len(self.X):,} rows on another class's side"
         return said + (" (marginals of two features)" if self.marginal else "")
 
-    def _widths(self) -> tuple[float, ...]:
-        return (6.2,)
-
-    def _height(self) -> float:
-        return 4.1
-
     def _draw(self) -> None:
         ax, K = self.ax_, len(self.means)
         self.rows_, self.means_, self.ellipses_, self.boundary_ = [], [], {}, []
@@ -137,7 +132,7 @@ class GaussianDisplay(Display):
         for k in range(K):
             colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
             here = self.X[self.index == k]
-            label = f"{self.labels[k]}: {count(len(here), 'row')}, prior {self.priors[k]:.3g}"
+            label = f"{self.labels[k]}: {counted(len(here), 'row')}, prior {self.priors[k]:.3g}"
             self.rows_.append(
                 ax.scatter(
                     *here.T, s=14, marker=marker, facecolors="none", edgecolors=colour, linewidths=0.8, label=label
@@ -146,7 +141,7 @@ class GaussianDisplay(Display):
             root = np.linalg.cholesky(self.covariances[k])
             self.ellipses_[k] = [
                 ax.plot(*(self.means[k] + r * circle @ root.T).T, color=colour, linestyle=DASHES[j], linewidth=1.4)[0]
-                for j, r in enumerate(ELLIPSE_RADII)
+                for j, r in enumerate(self._radii)
             ]
             self.means_.append(
                 ax.plot(
@@ -173,7 +168,7 @@ class GaussianDisplay(Display):
             Line2D(
                 [], [], color="#767676", linestyle=DASHES[j], label=f"{r:g} standard deviation{'s' if r > 1 else ''}"
             )
-            for j, r in enumerate(ELLIPSE_RADII)
+            for j, r in enumerate(self._radii)
         ]
         self.logistic_ = None
         if self.logistic is not None:

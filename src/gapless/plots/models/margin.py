@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gapless._runtime.written import written
+from gapless._runtime.written import counted, written
 from gapless.plots.plane import Plane, ask, dense, grid, names_of, plane_of, segment, window
 from gapless.plots.rows import number_classes
-from gapless.plots.style import COLOURS, GREY, INK, MARKERS, PALE, WASH, Display, beside, count, say, short
+from gapless.plots.style import COLOURS, GREY, INK, MARKERS, PALE, WASH, Display, beside, say, short
 from gapless.readings.slackness import LEFT_OUT
 
 __all__ = ["MarginDisplay"]
-
-#: Area of a marker in points².
-MARKER_AREA = 22.0
 
 
 @dataclass(eq=False, repr=False)
@@ -66,6 +63,9 @@ class MarginDisplay(Display):
     labels: tuple[str, str]
     name: str
     width: float | None
+    _marker_area = 22.0  # points²
+    _widths = (6.4,)
+    _height = 4.2
 
     @classmethod
     def from_estimator(
@@ -149,12 +149,6 @@ class MarginDisplay(Display):
         said.append(f"{int(self.wrong.sum()):,} on the wrong side")
         return f"{self.name}: " + ", ".join(said) + (f" ({self.plane.said})" if self.plane.said else "")
 
-    def _widths(self) -> tuple[float, ...]:
-        return (6.4,)
-
-    def _height(self) -> float:
-        return 4.2
-
     def _draw(self) -> None:
         ax = self.ax_
         self._draw_scores(ax)
@@ -196,7 +190,7 @@ class MarginDisplay(Display):
                 here = (self.positive == bool(which)) & (reading == kind)
                 if here.any():
                     self.rows_[which, kind] = ax.scatter(
-                        *self.points[here].T, marker=MARKERS[which], **_look(which, kind), zorder=2.5, rasterized=pixels
+                        *self.points[here].T, marker=MARKERS[which], **self._look(which, kind), zorder=2.5, rasterized=pixels
                     )  # fmt: skip
         if self.alpha is not None and self.support.any() and self.alpha.max() > 0.0:
             held = self.support
@@ -207,7 +201,7 @@ class MarginDisplay(Display):
         self.mistakes_ = None
         if self.wrong.any():
             self.mistakes_ = ax.scatter(
-                *self.points[self.wrong].T, marker="x", s=2.2 * MARKER_AREA, color=INK, linewidths=1.2, zorder=3
+                *self.points[self.wrong].T, marker="x", s=2.2 * self._marker_area, color=INK, linewidths=1.2, zorder=3
             )
 
     def _handles(self) -> list[Any]:
@@ -220,7 +214,7 @@ class MarginDisplay(Display):
         for which in (1, 0):
             n = int((self.positive == bool(which)).sum())
             look = {"markerfacecolor": COLOURS[which], "markeredgecolor": COLOURS[which]}
-            found.append(mark(MARKERS[which], f"{self.labels[which]}: {count(n, 'row')}", **look))
+            found.append(mark(MARKERS[which], f"{self.labels[which]}: {counted(n, 'row')}", **look))
         if self.reading is not None:
             words = ("α = 0", "0 < α < C", "α = C") if self.source == "dual" else ("yf > 1", "yf = 1", "yf < 1")
             looks: tuple[dict[str, Any], ...] = (
@@ -241,16 +235,13 @@ class MarginDisplay(Display):
             found.append(Line2D([], [], color=INK, linewidth=1.1, linestyle="--", label="f = ±1"))
         return found
 
-
-def _look(which: int, kind: int) -> dict[str, Any]:
-    colour = COLOURS[which]
-    if kind == LEFT_OUT:
-        return {"s": 0.4 * MARKER_AREA, "facecolors": PALE, "edgecolors": PALE, "linewidths": 0.6}
-    if kind == 0:
-        return {"s": MARKER_AREA, "facecolors": "white", "edgecolors": colour, "linewidths": 0.9}
-    if kind == 1:
-        return {"s": MARKER_AREA, "facecolors": colour, "edgecolors": INK, "linewidths": 1.3}
-    return {"s": MARKER_AREA, "facecolors": colour, "edgecolors": colour, "linewidths": 0.9}
+    def _look(self, which: int, kind: int) -> dict[str, Any]:
+        """Of the markers of a class and a slackness class."""
+        area, colour = self._marker_area, COLOURS[which]
+        if kind == LEFT_OUT:
+            return {"s": 0.4 * area, "facecolors": PALE, "edgecolors": PALE, "linewidths": 0.6}
+        rim, width = ((colour, 0.9), (INK, 1.3), (colour, 0.9))[kind]
+        return {"s": area, "facecolors": "white" if kind == 0 else colour, "edgecolors": rim, "linewidths": width}
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ class MistakesDisplay(Display):
             f"from {self.bounds[0]:,.3g} to {self.bounds[-1]:,.3g}"
         )
 
+    @property
     def _widths(self) -> tuple[float, ...]:
         return (4.6,) if self.trace is None else (4.6, 4.6)
 

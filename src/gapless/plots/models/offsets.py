@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from gapless.plots.rows import draw_line, draw_rows, in_plane, signs_of
 from gapless.plots.style import COLOURS, INK, Display, below, plain, say, short
 
 __all__ = ["OffsetsDisplay"]
-
-OFFSET_NAMES = {"free": "free offset", "penalised": "penalised offset", "none": "no offset"}
 
 
 @result
@@ -74,6 +72,9 @@ class OffsetsDisplay(Display):
     sides: tuple[Side, ...]
     labels: tuple[str, str]
     names: tuple[str, str]
+    _offsets: ClassVar = {"free": "free offset", "penalised": "penalised offset", "none": "no offset"}
+    _widths = (3.6, 3.6, 3.6)
+    _height = 4.3
 
     @classmethod
     def from_data(cls, X: Any, y: Any, *, shift: Any = 2.0) -> OffsetsDisplay:
@@ -82,7 +83,7 @@ class OffsetsDisplay(Display):
         classes, sign = signs_of(y)
         by = np.broadcast_to(np.asarray(shift, dtype=np.float64), (2,)).copy()
         sides = []
-        for kind in OFFSET_NAMES:
+        for kind in cls._offsets:
             w, b = _hard(rows, sign, kind)
             moved_w, moved_b = _hard(rows + by, sign, kind)
             back = 0.0 if moved_w is None else moved_b + float(moved_w @ by)
@@ -93,8 +94,8 @@ class OffsetsDisplay(Display):
     def title(self, side: Side) -> str:
         """What is seen in one panel. ``side`` is its `Side`."""
         if side.w is None:
-            return f"{OFFSET_NAMES[side.kind]}: no such line separates the classes"
-        said = f"{OFFSET_NAMES[side.kind]}: 1/‖w‖ = {side.margin:.3g}"
+            return f"{self._offsets[side.kind]}: no such line separates the classes"
+        said = f"{self._offsets[side.kind]}: 1/‖w‖ = {side.margin:.3g}"
         if side.moved_w is None:
             return said + "; none separates the shifted rows"
         turned = float(np.linalg.norm(side.w - side.moved_w)) + abs(side.b - side.moved_b)
@@ -104,12 +105,6 @@ class OffsetsDisplay(Display):
 
     def _sentence(self) -> str:
         return "; ".join(self.title(side) for side in self.sides)
-
-    def _widths(self) -> tuple[float, ...]:
-        return (3.6, 3.6, 3.6)
-
-    def _height(self) -> float:
-        return 4.3
 
     def _draw(self) -> None:
         corners = np.vstack([self.X, np.zeros((1, 2))])

@@ -50,6 +50,7 @@ class PathDisplay(Display):
     names: tuple[str, ...] = ()
     edges: dict[str, np.ndarray] = field(default_factory=dict)
     judged: str | None = None
+    _height = 3.9
 
     @classmethod
     def from_path(
@@ -112,11 +113,9 @@ class PathDisplay(Display):
             found.append("shares")
         return [*found, "gap"]
 
+    @property
     def _widths(self) -> tuple[float, ...]:
         return tuple(4.1 for _ in self._panels())
-
-    def _height(self) -> float:
-        return 3.9
 
     def _draw(self) -> None:
         self.scores_: dict[str, Any] = {}

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless._runtime.written import counted
 from gapless.plots.plane import ask, names_of
-from gapless.plots.style import COLOURS, GREY, HATCHES, INK, Display, count, plain, say
+from gapless.plots.style import COLOURS, GREY, HATCHES, INK, Display, plain, say
 from gapless.problems.r_squared import is_constant, r_squared
 
 __all__ = ["RegressionDisplay"]
@@ -38,6 +39,7 @@ class RegressionDisplay(Display):
     line: tuple[np.ndarray, np.ndarray]
     name: str
     x_name: str
+    _height = 4.1
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> RegressionDisplay:
@@ -102,11 +104,9 @@ class RegressionDisplay(Display):
         most_squares = 60
         return self.y.size <= most_squares
 
+    @property
     def _widths(self) -> tuple[float, ...]:
         return (3.6, 3.6, 3.6) if self._few() else (4.2, 4.2)
-
-    def _height(self) -> float:
-        return 4.1
 
     def _draw(self) -> None:
         self.about_mean_, self.about_line_ = [], []
@@ -172,5 +172,5 @@ def _targets(y: Any, predicted: np.ndarray) -> np.ndarray:
     if truth.ndim > 1 and truth.size != len(truth):
         raise ValueError("this picture is of one target")
     if truth.size != predicted.size or truth.size == 0:
-        raise ValueError(f"there are {count(truth.size, 'target')} and {count(predicted.size, 'prediction')}")
+        raise ValueError(f"there are {counted(truth.size, 'target')} and {counted(predicted.size, 'prediction')}")
     return truth.ravel()

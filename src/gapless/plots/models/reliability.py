@@ -78,6 +78,8 @@ class ReliabilityDisplay(Display):
     delta: float
     what: str
     together: bool = False
+    _widths = (5.0, 3.4)
+    _height = 4.2
 
     @classmethod
     def from_predictions(
@@ -154,12 +156,6 @@ class ReliabilityDisplay(Display):
             for name, bins in self.groups.items()
         ]
         return "\n".join(said)
-
-    def _widths(self) -> tuple[float, ...]:
-        return (5.0, 3.4)
-
-    def _height(self) -> float:
-        return 4.2
 
     def _draw(self) -> None:
         ax, right = self.axes_

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from gapless._runtime.written import counted
 from gapless.certificates.separation import Separability, separability
 from gapless.plots.plane import Plane, dense, names_of, plane_of, window
 from gapless.plots.rows import draw_line, draw_rows
-from gapless.plots.style import COLOURS, GREY, INK, PALE, Display, beside, count, say, short
+from gapless.plots.style import COLOURS, GREY, INK, PALE, Display, beside, say, short
 
 __all__ = ["SeparationDisplay"]
 
@@ -47,6 +48,8 @@ class SeparationDisplay(Display):
     centres: np.ndarray | None
     low: np.ndarray
     high: np.ndarray
+    _widths = (6.2,)
+    _height = 4.0
 
     @classmethod
     def from_data(cls, X: Any, y: Any, *, fit_intercept: bool = True, sample_weight: Any = None) -> SeparationDisplay:
@@ -88,23 +91,17 @@ class SeparationDisplay(Display):
             tight = found.margin_upper is not None and found.margin_upper <= (found.margin or 0.0) * (1.0 + 1e-6)
             said = f"completely separated: margin {found.margin:.4g}" + (", and none is larger" if tight else "")
         elif found.status == "quasi":
-            said = f"quasi-separated: {count(found.on_plane.size, 'row')} on the hyperplane, none on the wrong side"
+            said = f"quasi-separated: {counted(found.on_plane.size, 'row')} on the hyperplane, none on the wrong side"
         else:
-            said = f"not separable: {count(n, 'row')} prove it, their weighted means agree (star)"
+            said = f"not separable: {counted(n, 'row')} prove it, their weighted means agree (star)"
         return said + (f" ({self.plane.said})" if self.plane.said else "")
-
-    def _widths(self) -> tuple[float, ...]:
-        return (6.2,)
-
-    def _height(self) -> float:
-        return 4.0
 
     def _draw(self) -> None:
         # Area in points² of the ring around the row with the largest multiplier.
         ring_area = 220.0
         ax, found = self.ax_, self.found
         names = [
-            f"{short(c)}: {count(int((self.positive == bool(k)).sum()), 'row')}" for k, c in enumerate(found.classes)
+            f"{short(c)}: {counted(int((self.positive == bool(k)).sum()), 'row')}" for k, c in enumerate(found.classes)
         ]
         self.hulls_ = [self._hull(ax, which) for which in (False, True)]
         self.rows_ = draw_rows(ax, self.points, self.positive, names)
@@ -125,7 +122,7 @@ class SeparationDisplay(Display):
             )
             self.rings_ = ax.scatter(
                 *held.T, s=sizes, facecolors="none", edgecolors=INK, linewidths=0.9, zorder=3,
-                label=f"the proof: {count(found.rows.size, 'row')}, area as multiplier",
+                label=f"the proof: {counted(found.rows.size, 'row')}, area as multiplier",
             )  # fmt: skip
         if self.centres is not None:
             self._draw_centres(ax)

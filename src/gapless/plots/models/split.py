@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gapless.plots.style import COLOURS, GREY, INK, PALE, WASH, Display, count, say
+from gapless._runtime.written import counted
+from gapless.plots.style import COLOURS, GREY, INK, PALE, WASH, Display, say
 from gapless.theory.samples.split import Split, recursion, split
 
 __all__ = ["SplitDisplay"]
-
-#: Dichotomies of a group that are drawn.
-ROWS_SHOWN = 14
 
 
 @dataclass(eq=False, repr=False)
@@ -46,18 +44,22 @@ class SplitDisplay(Display):
     def title(self) -> str:
         """What the picture says, in one sentence."""
         f = self.found
-        return f"{count(f.total, 'dichotomy', 'dichotomies')} = α + 2β with α = {f.alpha:,} and β = {f.beta:,}"
+        return f"{counted(f.total, 'dichotomy', 'dichotomies')} = α + 2β with α = {f.alpha:,} and β = {f.beta:,}"
 
     def _groups(self) -> tuple[tuple[str, np.ndarray, int], ...]:
         f = self.found
         return (("S₁: α", f.s1, f.alpha), ("S₂⁺: β", f.s2_plus, f.beta), ("S₂⁻: β", f.s2_minus, f.beta))
 
     def _shown(self) -> int:
-        return sum(min(size, ROWS_SHOWN) + (size > ROWS_SHOWN) for _, _, size in self._groups())
+        return sum(min(size, self._most_rows) + (size > self._most_rows) for _, _, size in self._groups())
 
+    _most_rows = 14  #: of a group that are drawn
+
+    @property
     def _widths(self) -> tuple[float, ...]:
         return (max(4.4, 2.4 + 0.34 * self.found.n), max(4.4, 1.2 + 0.62 * self.table.shape[1]))
 
+    @property
     def _height(self) -> float:
         return max(3.6, 1.3 + 0.2 * self._shown(), 1.6 + 0.34 * len(self.table))
 
@@ -70,7 +72,7 @@ class SplitDisplay(Display):
         f, top = self.found, 0.0
         self.cells_, self.braces_ = [], []
         for k, (name, rows, size) in enumerate(self._groups()):
-            shown = rows[:ROWS_SHOWN]
+            shown = rows[: self._most_rows]
             for i, row in enumerate(shown):
                 for j, label in enumerate(row):
                     last = j == f.n - 1
@@ -81,10 +83,9 @@ class SplitDisplay(Display):
                         )
                     )  # fmt: skip
             height = len(shown)
-            if size > ROWS_SHOWN:
-                ax.text(
-                    0.5 * (f.n - 1), top + height, f"… {size - ROWS_SHOWN:,} more", ha="center", va="center", color=GREY
-                )
+            if size > self._most_rows:
+                more = f"… {size - self._most_rows:,} more"
+                ax.text(0.5 * (f.n - 1), top + height, more, ha="center", va="center", color=GREY)
                 height += 1
             if height:
                 ax.axhspan(top - 0.5, top + height - 0.5, color=(WASH, "white", WASH)[k], zorder=0)

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.config import config_context
-from gapless._runtime.written import written
+from gapless._runtime.written import counted, written
 from gapless.estimators.least_squares import LeastSquaresClassifier
 from gapless.estimators.linear_svc import LinearSVC
 from gapless.estimators.logistic import LogisticRegression
 from gapless.estimators.perceptron import Perceptron
 from gapless.plots.plane import names_of, window
 from gapless.plots.rows import angle_between, draw_line, draw_rows, in_plane, signs_of
-from gapless.plots.style import COLOURS, DASHES, GREY, INK, Display, below, count, plain, say, short
+from gapless.plots.style import COLOURS, DASHES, GREY, INK, Display, below, plain, say, short
 
 __all__ = ["ThreeModelsDisplay"]
 
@@ -52,6 +52,8 @@ class ThreeModelsDisplay(Display):
     errors: dict[str, tuple[int, int]]
     labels: tuple[str, str]
     names: tuple[str, str]
+    _widths = (3.4, 3.9, 3.9)
+    _height = 4.0
 
     @classmethod
     def from_data(
@@ -91,12 +93,6 @@ class ThreeModelsDisplay(Display):
         rest = max(self.turned(other) for other in self.after if other != name)
         return f"{name} turns by {self.turned(name):.0f}°, the others by {rest:.0f}° at most"
 
-    def _widths(self) -> tuple[float, ...]:
-        return (3.4, 3.9, 3.9)
-
-    def _height(self) -> float:
-        return 4.0
-
     def _draw(self) -> None:
         signal, here, there = self.axes_
         s = np.linspace(-4.0, 4.0, 401)
@@ -135,7 +131,7 @@ class ThreeModelsDisplay(Display):
         below(here)
         below(there)
         say(here, "three boundaries")
-        say(there, f"{count(len(self.added), 'row')} more: " + self.title)
+        say(there, f"{counted(len(self.added), 'row')} more: " + self.title)
 
 
 def _three(X: np.ndarray, y: np.ndarray, third: str, C: float) -> dict[str, np.ndarray]:

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
+from gapless._runtime.written import counted
 from gapless.estimators.shared.tree_text import rules
-from gapless.plots.style import COLOURS, GREY, INK, PALE, Display, count, plain, say, short
+from gapless.plots.style import COLOURS, GREY, INK, PALE, Display, plain, say, short
 
 __all__ = ["TreeDisplay"]
-
-#: Half the width and half the height of a node's box, in units of the distance of leaves and of levels.
-HALF_WIDTH, HALF_HEIGHT = 0.45, 0.31
 
 
 @result
@@ -74,6 +72,7 @@ class TreeDisplay(Display):
     name: str
     depth: int
     n_leaves: int
+    _half_width, _half_height = 0.45, 0.31  # of a box; leaves stand 1 apart, and so do levels
 
     @classmethod
     def from_estimator(
@@ -119,15 +118,17 @@ class TreeDisplay(Display):
     def title(self) -> str:
         """What the picture says, in one sentence."""
         hidden = sum(node.hidden for node in self.nodes.values())
-        said = f"{self.name}: {count(self.n_leaves, 'leaf', 'leaves')}, depth {self.depth}, {self.nodes[0].n:,} rows"
-        return said + (f" ({count(hidden, 'node')} below depth {self.shown} not drawn)" if hidden else "")
+        said = f"{self.name}: {counted(self.n_leaves, 'leaf', 'leaves')}, depth {self.depth}, {self.nodes[0].n:,} rows"
+        return said + (f" ({counted(hidden, 'node')} below depth {self.shown} not drawn)" if hidden else "")
 
     def _width_of(self) -> float:
         return 1.0 + max(node.x for node in self.nodes.values())
 
+    @property
     def _widths(self) -> tuple[float, ...]:
         return (max(4.6, 1.32 * self._width_of()),)
 
+    @property
     def _height(self) -> float:
         return 0.8 + 1.15 * (self.shown + 1)
 
@@ -138,38 +139,30 @@ class TreeDisplay(Display):
         ax.set_axis_off()
         ax.set(xlim=(-0.55, self._width_of() - 0.45), ylim=(-self.shown - 0.45, 0.5))
         self.boxes_, self.texts_, self.edges_, self.bars_ = {}, {}, {}, {}
-        most = self.nodes[0].n
+        most, wide, high = self.nodes[0].n, 2 * self._half_width, 2 * self._half_height
         for node in self.nodes.values():
             if node.parent is not None:
                 up = self.nodes[node.parent]
                 (self.edges_[node.number],) = ax.plot(
-                    [up.x, node.x], [-up.depth - HALF_HEIGHT, -node.depth + HALF_HEIGHT], color=GREY, zorder=1,
+                    [up.x, node.x], [-up.depth - self._half_height, -node.depth + self._half_height], color=GREY, zorder=1,
                     linewidth=0.6 + 4.0 * node.n / most, solid_capstyle="round",
                 )  # fmt: skip
                 if node.parent == 0:
-                    at = (0.55 * up.x + 0.45 * node.x, -up.depth - HALF_HEIGHT - 0.2)
+                    at = (0.55 * up.x + 0.45 * node.x, -up.depth - self._half_height - 0.2)
                     ax.text(
                         *at, "yes" if node.left else "no", fontsize=7.5, ha="right" if node.left else "left", color=INK,
                         zorder=1.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
                     )  # fmt: skip
             box = Rectangle(
-                (node.x - HALF_WIDTH, -node.depth - HALF_HEIGHT), 2 * HALF_WIDTH, 2 * HALF_HEIGHT, facecolor="white",
+                (node.x - self._half_width, -node.depth - self._half_height), wide, high, facecolor="white",
                 edgecolor=INK, linewidth=1.3 if not node.rule else 0.8, zorder=2,
             )  # fmt: skip
             self.boxes_[node.number] = ax.add_patch(box)
             self.bars_[node.number] = self._bar(ax, node)
             lines = [*_folded(node.rule), node.says] if node.rule else [node.says]
-            lines.append(count(node.n, "row") + (f", {node.hidden} below" if node.hidden else ""))
-            self.texts_[node.number] = ax.text(
-                node.x,
-                -node.depth + 0.07,
-                "\n".join(lines),
-                ha="center",
-                va="center",
-                fontsize=7.5,
-                color=INK,
-                zorder=4,
-            )
+            lines.append(counted(node.n, "row") + (f", {node.hidden} below" if node.hidden else ""))
+            look = {"ha": "center", "va": "center", "fontsize": 7.5, "color": INK, "zorder": 4}
+            self.texts_[node.number] = ax.text(node.x, -node.depth + 0.07, "\n".join(lines), **look)
         if self.labels:
             looks = [Patch(label=label, **_look(k)) for k, label in enumerate(self.labels)]
             ax.legend(handles=looks, loc="upper right", fontsize=8.0, frameon=False)
@@ -178,16 +171,14 @@ class TreeDisplay(Display):
     def _bar(self, ax: Any, node: Node) -> list[Any]:
         from matplotlib.patches import Rectangle
 
-        bottom, height, left = -node.depth - HALF_HEIGHT, 0.13, node.x - HALF_WIDTH
+        bottom, left = -node.depth - self._half_height, node.x - self._half_width
+        height, whole = 0.13, 2 * self._half_width
         found = []
         if not self.labels:
-            ax.add_patch(
-                Rectangle(
-                    (left, bottom), 2 * HALF_WIDTH, height, facecolor="white", edgecolor=PALE, linewidth=0.6, zorder=3
-                )
-            )
+            look: dict[str, Any] = {"facecolor": "white", "edgecolor": PALE, "linewidth": 0.6}
+            ax.add_patch(Rectangle((left, bottom), whole, height, zorder=3, **look))
         for k, share in enumerate(node.shares):
-            width = 2 * HALF_WIDTH * float(share)
+            width = whole * float(share)
             found.append(ax.add_patch(Rectangle((left, bottom), width, height, zorder=3, **_look(k))))
             left += width
         return found

@@ -38,6 +38,8 @@ class ConvexSetDisplay(Display):
     outside: np.ndarray
     found: Evidence
     names: tuple[str, str]
+    _widths = (4.6,)
+    _height = 5.7
 
     @classmethod
     def from_set(
@@ -88,12 +90,6 @@ class ConvexSetDisplay(Display):
         return (
             f"not convex: both ends are in the set, {100 * float(self.outside[0].mean()):.0f} % of the segment are not"
         )
-
-    def _widths(self) -> tuple[float, ...]:
-        return (4.6,)
-
-    def _height(self) -> float:
-        return 5.7
 
     def _draw(self) -> None:
         ax = self.ax_

@@ -44,6 +44,8 @@ class ConvexityDisplay(Display):
     found: Evidence
     name: str
     value: Callable[[float], float]
+    _widths = (3.3, 3.3, 3.3, 3.3)
+    _height = 3.3
 
     @classmethod
     def from_function(
@@ -110,12 +112,6 @@ class ConvexityDisplay(Display):
         if self.found.witness is None:
             return f"no witness against convexity in {self.found.trials:,} trials"
         return f"not convex: a {self.found.witness.kind} shows it"
-
-    def _widths(self) -> tuple[float, ...]:
-        return (3.3, 3.3, 3.3, 3.3)
-
-    def _height(self) -> float:
-        return 3.3
 
     def _draw(self) -> None:
         finite = self.ys[np.isfinite(self.ys)]

@@ -35,6 +35,8 @@ class CrossEntropyDisplay(Display):
     shares: np.ndarray
     cross: np.ndarray
     z: np.ndarray
+    _widths = (4.8, 5.2)
+    _height = 4.2
 
     @classmethod
     def from_probability(cls, p: float = 0.3, q: float = 0.65, *, points: int = 401) -> CrossEntropyDisplay:
@@ -57,12 +59,6 @@ class CrossEntropyDisplay(Display):
         """The identity, with its numbers."""
         whole, own, more = (f"{x:.3f}" for x in (cross_entropy(self.p, self.q), entropy(self.p), kl(self.p, self.q)))
         return f"p = {self.p:g}, q = {self.q:g}: H(p, q) = {whole} = H(p) {own} + KL(p, q) {more} nats"
-
-    def _widths(self) -> tuple[float, ...]:
-        return (4.8, 5.2)
-
-    def _height(self) -> float:
-        return 4.2
 
     def _draw(self) -> None:
         left, right = self.axes_

@@ -42,6 +42,8 @@ class GapDisplay(Display):
     by: str
     name: str
     certified: bool
+    _widths = (4.2, 4.2)
+    _height = 3.4
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, by: str = "passes") -> GapDisplay:
@@ -117,12 +119,6 @@ class GapDisplay(Display):
         found = f"{last:.2g}" if last > self.rounding else f"{last:.1g}, within its rounding of {self.rounding:.1g}"
         relative = f" (relative {max(last, 0.0) / size:.1e})" if size > 0.0 and last > self.rounding else ""
         return f"{plain(self.name)}: the gap ends at {found}{relative}"
-
-    def _widths(self) -> tuple[float, ...]:
-        return (4.2, 4.2)
-
-    def _height(self) -> float:
-        return 3.4
 
     def _draw(self) -> None:
         left, right = self.axes_

@@ -34,6 +34,8 @@ class LossDisplay(Display):
     residual: tuple[Any, ...] = (losses.Squared(), losses.EpsilonInsensitive(0.5))
     z: np.ndarray = field(default_factory=lambda: np.linspace(-2.5, 2.5, 1001))
     v: np.ndarray = field(default_factory=lambda: np.linspace(-2.5, 1.5, 1601))
+    _widths = (4.3, 3.4, 3.4, 3.4)
+    _height = 4.4
 
     @classmethod
     def from_losses(cls, margin: Any = None, residual: Any = None, *, reach: float = 2.5) -> LossDisplay:
@@ -58,12 +60,6 @@ class LossDisplay(Display):
     def title(self) -> str:
         """What the picture says, in one sentence."""
         return "what a score costs at y = +1; the step is the 0-1 loss"
-
-    def _widths(self) -> tuple[float, ...]:
-        return (4.3, 3.4, 3.4, 3.4)
-
-    def _height(self) -> float:
-        return 4.4
 
     def _draw(self) -> None:
         first, second, third, fourth = self.axes_

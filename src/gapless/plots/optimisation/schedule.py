@@ -30,6 +30,8 @@ class ScheduleDisplay(Display):
 
     runs: dict[str, Descent]
     lowest: float
+    _widths = (5.0, 6.8)
+    _height = 4.4
 
     @classmethod
     def from_objective(
@@ -69,12 +71,6 @@ class ScheduleDisplay(Display):
         steps = max(run.steps for run in self.runs.values())
         name, run = min(self.runs.items(), key=lambda item: (item[1].value, item[1].steps))
         return f"{len(self.runs)} schedules, {steps} steps each at most; lowest: {name}, after {run.steps}"
-
-    def _widths(self) -> tuple[float, ...]:
-        return (5.0, 6.8)
-
-    def _height(self) -> float:
-        return 4.4
 
     def _draw(self) -> None:
         # How schedules that look at the objective begin in words.

@@ -47,6 +47,8 @@ class StartsDisplay(Display):
     least_squares_errors: int
     labels: tuple[str, str]
     names: tuple[str, str]
+    _widths = (6.2,)
+    _height = 4.0
 
     @classmethod
     def from_data(
@@ -119,12 +121,6 @@ class StartsDisplay(Display):
             f"{k} starts, {k} perceptrons, up to {self.spread:.0f}° apart: {how}; "
             f"least squares gets {self.least_squares_errors} wrong"
         )
-
-    def _widths(self) -> tuple[float, ...]:
-        return (6.2,)
-
-    def _height(self) -> float:
-        return 4.0
 
     def _draw(self) -> None:
         ax = self.ax_

@@ -50,6 +50,8 @@ class TraceDisplay(Display):
     surface: np.ndarray | None
     lowest: tuple[str, float, int]
     bound: float | None
+    _widths = (4.4, 5.0)
+    _height = 4.2
 
     @classmethod
     def from_descent(
@@ -100,12 +102,6 @@ class TraceDisplay(Display):
         run = self.runs[name]
         text = f"from {run.trace.loss[0]:.4g} to {run.value:.4g} in {run.steps:,} steps: {run.status}"  # type: ignore[union-attr]
         return text if value >= run.value - 1e-12 * abs(run.value) else f"{text}; lowest {value:.4g} at step {step:,}"
-
-    def _widths(self) -> tuple[float, ...]:
-        return (4.4, 5.0)
-
-    def _height(self) -> float:
-        return 4.2
 
     def _draw(self) -> None:
         left, right = self.axes_

@@ -95,6 +95,7 @@ class BiasVarianceDisplay(Display):
             f"{best} errs least on new data: bias {part.bias:.3g} + variance {part.variance:.3g} = {part.expected:.3g}"
         )
 
+    @property
     def _widths(self) -> tuple[float, ...]:
         return (*(3.5 for _ in self.curves), 1.8 + 0.9 * len(self.parts))
 

@@ -33,6 +33,7 @@ class BoundDisplay(Display):
     found: Bounds
     training: float | None
     test: float | None
+    _widths = (7.2,)
 
     @classmethod
     def from_estimator(
@@ -73,9 +74,7 @@ class BoundDisplay(Display):
             return f"with confidence {1 - self.found.delta:g} nothing is known: every bound is vacuous"
         return f"with confidence {1 - self.found.delta:g} the error on new rows is at most {best.value:.4g} ({best.method})"
 
-    def _widths(self) -> tuple[float, ...]:
-        return (7.2,)
-
+    @property
     def _height(self) -> float:
         return 1.3 + 0.46 * (len(self.found.rows) + len(self.found.refused))
 

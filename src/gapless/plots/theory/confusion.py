@@ -68,10 +68,12 @@ class ConfusionDisplay(Display):
         error = self.found.error
         return f"{said}: the error is {error.rate:.3g}, between {error.low:.3g} and {error.high:.3g} on new rows"
 
+    @property
     def _widths(self) -> tuple[float, ...]:
         size = max(3.6, 0.5 * len(self.found.classes) + 1.6)
         return (size,) if self.found.trained_on else (size, 3.8)
 
+    @property
     def _height(self) -> float:
         return max(3.5, 0.5 * len(self.found.classes) + 1.3)
 

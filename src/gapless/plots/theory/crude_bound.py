@@ -29,6 +29,7 @@ class CrudeBoundDisplay(Display):
     dimensions: tuple[int, ...]
     value: float
     sizes: np.ndarray
+    _widths = (5.6, 4.2)
 
     @classmethod
     def from_dimensions(
@@ -48,9 +49,6 @@ class CrudeBoundDisplay(Display):
             f"$N^d e^{{-N}}$ = {self.value:g} at N = {self.sizes[0]:.3g} for d = {first}, and at N = {self.sizes[-1]:.3g} for "
             f"d = {last}"
         )
-
-    def _widths(self) -> tuple[float, ...]:
-        return (5.6, 4.2)
 
     def _draw(self) -> None:
         left, right = self.axes_

@@ -24,6 +24,7 @@ class HoeffdingDisplay(Display):
     """
 
     urns: tuple[Urn, ...]
+    _widths = (5.2,)
 
     @classmethod
     def from_simulation(
@@ -83,6 +84,3 @@ class HoeffdingDisplay(Display):
         ax.set(yscale="log", xlabel="marbles of a draw n", ylabel="P(|ν − μ| > ε)", ylim=(lowest / 4.0, 2.0))
         ax.legend(loc="lower left")
         say(ax, self.title)
-
-    def _widths(self) -> tuple[float, ...]:
-        return (5.2,)

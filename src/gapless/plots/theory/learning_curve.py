@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gapless.plots.style import COLOURS, DASHES, HATCHES, INK, PALE, Display, count, say
+from gapless._runtime.written import counted
+from gapless.plots.style import COLOURS, DASHES, HATCHES, INK, PALE, Display, say
 from gapless.theory.samples.learning_curve import LearningCurve, learning_curve
 
 __all__ = ["LearningCurveDisplay"]
@@ -25,6 +26,7 @@ class LearningCurveDisplay(Display):
     """
 
     curve: LearningCurve
+    _height = 3.5
 
     @classmethod
     def from_curve(cls, curve: LearningCurve) -> LearningCurveDisplay:
@@ -43,13 +45,11 @@ class LearningCurveDisplay(Display):
         few_rows = 30
         c = self.curve
         said = f"the gap falls from {c.gap[0]:.3g} to {c.gap[-1]:.3g} as n goes from {c.n[0]:,} to {c.n[-1]:,}"
-        return said + (f"; each $E_{{out}}$ is of {count(c.test_rows, 'row')}" if 0 < c.test_rows < few_rows else "")
+        return said + (f"; each $E_{{out}}$ is of {counted(c.test_rows, 'row')}" if 0 < c.test_rows < few_rows else "")
 
+    @property
     def _widths(self) -> tuple[float, ...]:
         return (4.0, 4.0, 4.0) if self.curve.bias is not None else (4.2, 4.2)
-
-    def _height(self) -> float:
-        return 3.5
 
     def _draw(self) -> None:
         c = self.curve

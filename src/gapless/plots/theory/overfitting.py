@@ -24,6 +24,8 @@ class OverfittingDisplay(Display):
     """
 
     study: Study
+    _widths = (4.8, 4.8)
+    _height = 4.3
 
     @classmethod
     def from_study(cls, study: Study) -> OverfittingDisplay:
@@ -38,12 +40,6 @@ class OverfittingDisplay(Display):
             f"least error on new data at {self.study.varied} {self.study.best}: {self.study.test[k]:.3g}, where rows seen "
             f"say {self.study.train[k]:.3g}"
         )
-
-    def _widths(self) -> tuple[float, ...]:
-        return (4.8, 4.8)
-
-    def _height(self) -> float:
-        return 4.3
 
     def _draw(self) -> None:
         study = self.study

@@ -24,6 +24,7 @@ class TradeoffDisplay(Display):
     """
 
     tradeoff: Tradeoff
+    _widths = (5.2,)
 
     @classmethod
     def from_tradeoff(cls, tradeoff: Tradeoff) -> TradeoffDisplay:
@@ -37,9 +38,6 @@ class TradeoffDisplay(Display):
         lowest = float(t.total.min())
         said = f"E_in + Ω is lowest at d_VC = {t.best}: {lowest:.3g}, with {t.n:,} rows and δ = {t.delta:g}"
         return said + (" (vacuous: 1 or more)" if lowest >= 1.0 else "")
-
-    def _widths(self) -> tuple[float, ...]:
-        return (5.2,)
 
     def _draw(self) -> None:
         ax, t = self.ax_, self.tradeoff

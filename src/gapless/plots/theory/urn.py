@@ -24,6 +24,7 @@ class UrnDisplay(Display):
     """
 
     urn: Urn
+    _widths = (5.6,)
 
     @classmethod
     def from_urn(cls, urn: Urn) -> UrnDisplay:
@@ -38,9 +39,6 @@ class UrnDisplay(Display):
             f"{100 * u.seen:.3g} % of {u.draws:,} draws are further than {u.epsilon:g} from μ = {u.mu:g}; "
             f"binomial {100 * u.exact:.3g} %, Hoeffding at most {100 * min(1.0, u.hoeffding):.3g} %"
         )
-
-    def _widths(self) -> tuple[float, ...]:
-        return (5.6,)
 
     def _draw(self) -> None:
         from scipy.special import gammaln, xlog1py, xlogy

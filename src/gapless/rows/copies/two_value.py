@@ -8,6 +8,8 @@ products with these after a change of coordinates,
     theta  ->  (theta of the varying columns, jump * theta of the marked ones, <base, theta> + constant theta_b)
 
 and sums over rows come back by its transpose.
+
+Gain: logistic regression on covtype, two threads, 1.4 times at C = 0.01 (471 to 332 ms), 1.5 times at C = 1.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def row_axpy(rows, i, a, theta):
     theta[theta.size - 1] += a
 
 
-@with_verbs(row_dot=row_dot, row_axpy=row_axpy)
+@with_verbs(row_dot, row_axpy)
 class TwoValueRows(NamedTuple):
     values: np.ndarray  #: of the columns that vary
     marks: np.ndarray  #: uint16, numbers of coordinates

@@ -13,8 +13,8 @@ import numpy as np
 from gapless._runtime.clock import now
 from gapless.gram.cached_rows import CachedRowTiles
 from gapless.gram.float32_error import ErrorRates
-from gapless.gram.interface import Tick
 from gapless.problems.kernel import KernelDual
+from gapless.rows.products import Tick
 from gapless.solvers.kernel.float64_scores import ApproximateScores
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.kernel.violations import extremes, gap_of_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapless.gram.class_pairs import PairRows
-from gapless.gram.interface import Tick
+from gapless.rows.products import Tick
 from gapless.solvers.kernel.free_set import take_newton_steps
 from gapless.solvers.kernel.inner_loop import smo_inner_loop
 from gapless.solvers.kernel.thresholds import WorkingSetLimits

@@ -26,8 +26,8 @@ from gapless import rows as R
 from gapless.problems.linear import LinearProblem
 from gapless.rows.copies.binary import sort_by_length
 from gapless.rows.copies.choose import best_copy
-from gapless.rows.products import VALUES_PER_TICK
 from gapless.rows.shape import is_binary, n_stored
+from gapless.rows.thresholds import ROW_THRESHOLDS
 from gapless.solvers.linear.coordinate_start import START_SHARE, start_with_balanced_shares, start_with_class_shares
 from gapless.solvers.linear.coordinate_sweeps import (
     Coordinates,
@@ -113,7 +113,7 @@ class _Ascent:
         self.scratch = np.empty(n) if problem.free else None
         # A logistic step solves an equation, some 1 us; a value of a product takes a few ns.
         per_row = n_stored(rows) / max(1, n) / 10.0 + 1.0 if self.bounded else 40.0
-        self.examples_per_tick = max(1, int(VALUES_PER_TICK / 20.0 / per_row))
+        self.examples_per_tick = max(1, int(ROW_THRESHOLDS.values_per_tick / 20.0 / per_row))
 
     def _start(self, start: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """The first u and its theta; b0 moves to the offset that goes with them."""
