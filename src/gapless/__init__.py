@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 # public name -> the module that defines it
 _HOME = {
     **registry.MODULES,  # the estimators
-    "bayes_rule": "gapless.estimators.bayes_rule",
+    "bayes_rule": "gapless.theory.samples.bayes_rule",
     "estimate_cost": "gapless.estimators.cost",
     # what is claimed, and how anybody knows
     "certify": "gapless.certificates.subproblem",

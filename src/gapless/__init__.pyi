@@ -32,7 +32,6 @@ from gapless.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from gapless.estimators.adaboost_regressor import AdaBoostRegressor as AdaBoostRegressor
 from gapless.estimators.bagging import BaggingClassifier as BaggingClassifier
 from gapless.estimators.bagging import BaggingRegressor as BaggingRegressor
-from gapless.estimators.bayes_rule import bayes_rule as bayes_rule
 from gapless.estimators.cost import estimate_cost as estimate_cost
 from gapless.estimators.discriminant_analysis import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
 from gapless.estimators.discriminant_analysis import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
@@ -66,6 +65,7 @@ from gapless.solvers.descent.descend import descend as descend
 from gapless.solvers.descent.objective import linear_risk as linear_risk
 from gapless.solvers.descent.schedules import Schedule as Schedule
 from gapless.theory.generalisation.bounds import bounds as bounds
+from gapless.theory.samples.bayes_rule import bayes_rule as bayes_rule
 from gapless.tuning.calibrate import calibrate as calibrate
 from gapless.tuning.path.path import path as path
 from gapless.tuning.scorer import gap_scorer as gap_scorer

@@ -44,11 +44,19 @@ TOPICS: dict[str, list[Formula]] = {
         Formula("S10", "D = −Σ cᵢ ℓ*(yᵢ, −uᵢ/cᵢ) − ½‖Σ uᵢxᵢ‖²", ("problems/linear.py LinearProblem.dual",)),
         Formula("S07", "C = 1/(nλ)", ("problems/units_of_C.py convert",)),
         Formula("S09", "½‖w‖² where all y f ≥ 1", ("problems/hard_margin.py HardMargin.primal",)),
-        Formula("S11", "α(1 − yf − ξ) = 0, (c − α)ξ = 0", ("readings/slackness.py",)),
+        Formula(
+            "S11",
+            "α(1 − yf − ξ) = 0, (c − α)ξ = 0",
+            ("readings/slackness.py slackness", "readings/slackness.py kernel_slackness"),
+        ),
         Formula("S06", "γ = yf/‖w‖", ("readings/margins.py margins",)),
         Formula("S13", "the rows that give the model alone", ("readings/reduce.py reduce",)),
         Formula("S20", "θᵢ/‖θ‖ by name", ("readings/explain.py explain",)),
-        Formula("S34", "the break points of the path in C", ("solvers/linear/hinge_path.py hinge_path",)),
+        Formula(
+            "S34",
+            "the break points of the path in C",
+            ("solvers/linear/hinge_path.py hinge_path", "tuning/path/exact.py exact_path"),
+        ),
         Formula("S17", "F − F* ≤ λ²ψ(s)", ("problems/likelihood.py bound",)),
     ],
     "Kernels": [
@@ -58,8 +66,15 @@ TOPICS: dict[str, list[Formula]] = {
         Formula("S12", "the kernel dual and its ν forms", ("problems/kernel.py KernelDual",)),
     ],
     "The perceptron": [
-        Formula("S01", "θ ← θ + ρyx at a mistake", ("solvers/perceptron.py",)),
-        Formula("S01", "at most (R/γ)² mistakes", ("certificates/perceptron.py",)),
+        Formula(
+            "S01", "θ ← θ + ρyx at a mistake", ("solvers/perceptron_visits.py add_row", "solvers/perceptron.py Run")
+        ),
+        Formula(
+            "S01",
+            "at most (R/γ)² mistakes",
+            ("certificates/perceptron.py mistake_bound", "certificates/perceptron.py most_mistakes"),
+        ),
+        Formula("S03", "a state that comes back: the cycle is a witness", ("solvers/perceptron.py drive",)),
         Formula(
             "S03",
             "multipliers that no hyperplane survives (Farkas)",
@@ -67,30 +82,53 @@ TOPICS: dict[str, list[Formula]] = {
         ),
     ],
     "Descent": [
-        Formula("S08 S15", "θ ← θ − η∇J, batch, one row at a time, mini-batch", ("solvers/descent/steps.py",)),
+        Formula(
+            "S08 S15",
+            "θ ← θ − η∇J, batch, one row at a time, mini-batch",
+            ("solvers/descent/steps.py gradient_steps", "solvers/descent/steps.py sgd_steps"),
+        ),
         Formula("S08", "ηₜ = 1/(λt), and other rates", ("solvers/descent/schedules.py Schedule",)),
-        Formula("S15", "Newton: H v = −g", ("solvers/linear/newton.py newton", "solvers/line_search.py")),
-        Formula("S21", "J falls by η‖∇J‖²/2 where η ≤ 1/L", ("solvers/descent/trace.py",)),
+        Formula(
+            "S15", "Newton: H v = −g", ("solvers/linear/newton.py newton", "solvers/line_search.py find_step_length")
+        ),
+        Formula("S21", "J falls by η‖∇J‖²/2 where η ≤ 1/L", ("solvers/descent/trace.py Trace.step_condition",)),
     ],
     "Least squares": [
-        Formula("S14", "(XᵀX)⁻¹Xᵀy, and the pseudo-inverse", ("solvers/least_squares/solve.py",)),
+        Formula(
+            "S14",
+            "(XᵀX)⁻¹Xᵀy, and the pseudo-inverse",
+            (
+                "solvers/least_squares/normal_equations.py solve_by_cholesky",
+                "solvers/least_squares/singular_values.py solve_by_singular_values",
+            ),
+        ),
         Formula("S14", "R² = 1 − rss/tss", ("problems/r_squared.py r_squared",)),
         Formula("S14", "Xᵀ(y − Xw) = 0", ("problems/least_squares.py LeastSquares.orthogonality",)),
     ],
     "Gaussian classes, and costs": [
         Formula(
-            "S19", "P(k | x) = πₖpₖ(x)/Σ", ("estimators/bayes_rule.py bayes_rule", "solvers/gaussian.py log_posterior")
+            "S19",
+            "P(k | x) = πₖpₖ(x)/Σ",
+            ("theory/samples/bayes_rule.py bayes_rule", "solvers/gaussian.py log_posterior"),
         ),
         Formula("S19", "μₖ, Σ, Σₖ, πₖ", ("solvers/gaussian.py moments",)),
         Formula("S18", "call 1 where p ≥ c₀₁/(c₀₁ + c₁₀)", ("tuning/threshold.py threshold_for",)),
         Formula("S17", "H(p, q) = −Σ p ln q", ("theory/samples/information.py cross_entropy",)),
     ],
     "Trees and ensembles": [
-        Formula("S25", "Gini Σp(1 − p), entropy −Σp ln p", ("solvers/tree/score.py",)),
-        Formula("S26", "1 − (1 − 1/n)ᵐ", ("solvers/bagging.py",)),
+        Formula(
+            "S25",
+            "Gini Σp(1 − p), entropy −Σp ln p",
+            ("losses/impurity.py impurity_classes", "solvers/tree/score.py score_classes"),
+        ),
+        Formula("S26", "1 − (1 − 1/n)ᵐ", ("solvers/bagging.py in_bag_probability",)),
         Formula("S26", "ρσ² + (1 − ρ)σ²/m", ("theory/samples/averaging.py averaging",)),
-        Formula("S27", "aₜ = ln((1 − ε)/ε), Zₜ", ("solvers/boosting/rounds.py",)),
-        Formula("S27", "T ≥ ln(2n)/(2γ²)", ("certificates/boosting.py",)),
+        Formula(
+            "S27",
+            "aₜ = ln((1 − ε)/ε), Zₜ",
+            ("solvers/boosting/rounds.py Rounds.stage_weight", "solvers/boosting/rounds.py Rounds.bound"),
+        ),
+        Formula("S27", "T ≥ ln(2n)/(2γ²)", ("certificates/boosting.py enough_rounds",)),
     ],
     "What can be known": [
         Formula("S29", "P(|E_in − E_out| > ε) ≤ 2M exp(−2ε²n)", ("theory/samples/hoeffding.py solve",)),
@@ -107,8 +145,9 @@ TOPICS: dict[str, list[Formula]] = {
         Formula(
             "S23",
             "chord, tangent, epigraph, Jensen",
-            ("theory/optimisation/convexity.py", "theory/optimisation/evidence.py of_function"),
+            ("theory/optimisation/evidence.py of_function", "theory/optimisation/evidence.py of_set"),
         ),
+        Formula("S23", "a Hessian without negative values", ("theory/optimisation/exact_convexity.py quadratic",)),
         Formula(
             "S24",
             "rank(A) = n: every critical point is a global minimum",
@@ -117,7 +156,11 @@ TOPICS: dict[str, list[Formula]] = {
         Formula(
             "S22",
             "grid, bisection, Gaussian process",
-            ("tuning/search/methods.py", "tuning/search/gaussian_process.py search"),
+            (
+                "tuning/search/methods.py grid",
+                "tuning/search/methods.py bisection",
+                "tuning/search/gaussian_process.py search",
+            ),
         ),
     ],
 }
@@ -140,17 +183,18 @@ def _definitions(path: Path) -> dict[str, int]:
 
 
 def line_of(place: str) -> int:
-    """The line of an entry; KeyError or FileNotFoundError where it leads nowhere."""
+    """The line of an entry; KeyError or FileNotFoundError where it leads nowhere, or names a file alone."""
     file, _, name = place.partition(" ")
-    return _definitions(PACKAGE / file)[name] if name else 1 if (PACKAGE / file).read_text() else 0
+    return _definitions(PACKAGE / file)[name]
 
 
 def as_markdown() -> str:
     lines = [
         "# From the formulas to the code",
         "",
-        "Each formula of the notes, and the line that computes it. S01 to S35 are the rows of the notes (`tests/notes` has a",
-        "short program for each). Made by `python -m tests.package.formulas > docs/formulas.md`; [letters](letters.md).",
+        "Each formula of the notes, and the line that computes it. S01 to S35 are the rows of the notes: `tests/notes` has a",
+        "short program for each, named by its row (`s27_adaboost.py`). Made by `python -m tests.package.formulas >",
+        "docs/formulas.md`; [letters](letters.md).",
     ]
     for topic, formulas in TOPICS.items():
         lines += ["", f"## {topic}", "| formula | rows | computed by |", "|---|---|---|"]

@@ -11,8 +11,8 @@ _PLACES = {
         "pac_bayes pick_to_learn shattering support_vectors vc voters votes",
         "optimisation": "convex_program convexity critical curvature evidence exact_convexity global_minimum networks "
         "pseudo_inverse",
-        "samples": "averaging bias_variance confusion hoeffding information learning_curve order_statistics overfitting "
-        "split urn",
+        "samples": "averaging bayes_rule bias_variance confusion hoeffding information learning_curve order_statistics "
+        "overfitting split urn",
     }.items()
     for name in names.split()
 }

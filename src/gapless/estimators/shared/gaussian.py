@@ -14,8 +14,8 @@ from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.gaussian import MomentsCertificate
 from gapless.certificates.model_document import encode_float, statement
 from gapless.encode.labels import decode_labels
+from gapless.encode.priors import check_priors
 from gapless.errors import IllConditionedWarning
-from gapless.estimators.bayes_rule import check_priors
 from gapless.solvers.gaussian import Moments, Root, class_root, log_posterior, root_of_matrix
 
 from .certified_model import CertifiedModel

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from gapless._compile.jit import compiled
-
-from .score import impurity_classes, impurity_many, impurity_two
+from gapless.losses.impurity import impurity_classes, impurity_many, impurity_two
 
 
 @compiled(inner=True)

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._compile.jit import compiled
+from gapless.losses.impurity import impurity_classes, impurity_two
 
 from .keys import DIGITS, keys_of_codes, keys_of_order
 from .node import threshold_between, write_node
-from .score import decrease_classes, decrease_one, impurity_classes, impurity_two
+from .score import decrease_classes, decrease_one
 from .sorted_scan import AT_BULK, LOW, ClassRows, cut_classes, cut_one
 from .state import Facts, Nodes, Stops, Sums
 

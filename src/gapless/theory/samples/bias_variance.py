@@ -24,6 +24,7 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
+from gapless.solvers.bagging import in_bag_probability
 from gapless.theory.inputs import as_whole
 
 __all__ = ["Decomposition", "Resampled", "bootstrap", "decompose", "distinct_share"]
@@ -248,8 +249,7 @@ def distinct_share(n: Any) -> float:
     ----------
     n : number of rows
     """
-    n = as_whole(n)
-    return 1.0 if n == 1 else -math.expm1(n * math.log1p(-1.0 / n))
+    return in_bag_probability(as_whole(n))
 
 
 def learner_of(learner: Any) -> Callable[[Any, Any], Any]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._runtime.results import result
+from gapless.encode.priors import check_priors
 from gapless.solvers.gaussian import log_posterior
 
 
@@ -118,22 +119,3 @@ def _values(densities: Any, X: Any) -> np.ndarray:
 def _ask(f: Callable[[Any], Any], X: Any) -> np.ndarray:
     given = np.asarray(f(X), dtype=np.float64)
     return given[:, 0] if given.ndim == 2 and given.shape[1] == 1 else np.atleast_1d(given)
-
-
-def check_priors(priors: Any, n_classes: int, *, renormalise: bool = True) -> np.ndarray:
-    """float64 priors, one a class, none negative; with sum 1, or divided by their sum."""
-    given = np.array(priors, dtype=np.float64)
-    if given.shape != (n_classes,):
-        raise ValueError(f"priors must give one number a class: shape {given.shape}, expected {(n_classes,)}")
-    if not np.isfinite(given).all():
-        raise ValueError(f"priors must be finite; got {given.tolist()}")
-    if (given < 0.0).any():
-        raise ValueError(f"priors must be non-negative; got {given.tolist()}")
-    total = float(given.sum())
-    if total == 0.0:
-        raise ValueError("priors are all zero: at least one class must be possible")
-    if abs(total - 1.0) > 1e-5:
-        if not renormalise:
-            raise ValueError(f"priors must sum to 1; they sum to {total:g}")
-        given /= total
-    return given
