@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 FOLLOWED_ROOMS = ("kernels", "gram", "problems", "solvers", "certificates", "files")
 #: The compiled files of losses and rows: functions found by the type of an argument can be in any kernel, whether its module
 #: imports them or not. A loss's class and its numpy formulas are in no kernel: an edit of them leaves the kernels as they are.
-VERB_FILES = ("losses/verbs.py", "losses/scalar.py", "losses/compiled", "rows")
+VERB_FILES = ("losses/verbs.py", "losses/scalar.py", "losses/impurity.py", "losses/compiled", "rows")
 
 
 @lru_cache(maxsize=1)
