@@ -14,7 +14,7 @@ from gapless._runtime.threads import map_threads, one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.model_document import encode_float, statement
 from gapless.certificates.perceptron import BoundCertificate, Perceived, Witness, count_errors
-from gapless.fits.perceptron_bound import (
+from gapless.fits.perceptron_proofs import (
     EncodedRows,
     LearningRows,
     PerceptronRequest,

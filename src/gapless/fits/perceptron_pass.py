@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from gapless._runtime.threads import map_threads, one_blas_thread
 from gapless._runtime.written import written
 from gapless.encode.labels import Labels
-from gapless.fits.perceptron_bound import PerceptronRequest
+from gapless.fits.perceptron_proofs import PerceptronRequest
 from gapless.rows import as_rows
 from gapless.solvers.perceptron import Run
 
