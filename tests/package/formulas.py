@@ -145,13 +145,16 @@ TOPICS: dict[str, list[Formula]] = {
         Formula(
             "S23",
             "chord, tangent, epigraph, Jensen",
-            ("theory/optimisation/evidence.py of_function", "theory/optimisation/evidence.py of_set"),
+            (
+                "theory/optimisation/convexity_evidence.py of_function",
+                "theory/optimisation/convexity_evidence.py of_set",
+            ),
         ),
-        Formula("S23", "a Hessian without negative values", ("theory/optimisation/exact_convexity.py quadratic",)),
+        Formula("S23", "a Hessian without negative values", ("theory/optimisation/convexity_exact.py quadratic",)),
         Formula(
             "S24",
             "rank(A) = n: every critical point is a global minimum",
-            ("theory/optimisation/critical.py at_point",),
+            ("theory/optimisation/global_minimum_rank.py at_point",),
         ),
         Formula(
             "S22",

@@ -17,8 +17,8 @@ from typing import Any
 
 from gapless._runtime.results import result
 from gapless.theory.optimisation.curvature import Curve
-from gapless.theory.optimisation.evidence import Evidence, of_function
-from gapless.theory.optimisation.exact_convexity import Exact
+from gapless.theory.optimisation.convexity_evidence import Evidence, of_function
+from gapless.theory.optimisation.convexity_exact import Exact
 
 
 @result

@@ -1,7 +1,7 @@
 """Local against global search, and when a local minimum is a global one.
 
 `at_point` decides that for models with more directions than data (rank(A) = n, see
-`theory/optimisation/critical.py`); `wide`, `deep` and
+`theory/optimisation/global_minimum_rank.py`); `wide`, `deep` and
 `skip` are networks that do and do not have them.
 
 Descent ends where its start leads it: in one of two wells, or, from a start on the ridge, on a saddle.  A search over
@@ -26,7 +26,7 @@ from gapless._runtime.results import result
 from gapless._runtime.written import written
 from gapless.solvers.descent.descend import descend
 from gapless.solvers.descent.trace import Descent
-from gapless.theory.optimisation.critical import AtPoint, at_point, of_torch
+from gapless.theory.optimisation.global_minimum_rank import AtPoint, at_point, of_torch
 from gapless.theory.optimisation.networks import Network, deep, fit, skip, wide
 
 __all__ = [
