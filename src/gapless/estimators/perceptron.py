@@ -23,8 +23,8 @@ from gapless.estimators.shared.constraints import booleans, integer, minus_one, 
 from gapless.estimators.shared.linear_classifier import LinearClassifier, products_of
 from gapless.estimators.shared.loading import blank_model
 from gapless.fits.perceptron import PerceptronFit, fit_perceptron
-from gapless.fits.perceptron_proofs import EncodedRows, PerceptronRequest
 from gapless.fits.perceptron_pass import PassState, hold_out_rows, make_pass, read_start, start_values_of
+from gapless.fits.perceptron_proofs import EncodedRows, PerceptronRequest
 from gapless.solvers.loop import interruptible
 from gapless.solvers.perceptron_votes import share_votes
 

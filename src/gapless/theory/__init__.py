@@ -9,8 +9,8 @@ _PLACES = {
     for part, names in {
         "generalisation": "bound_methods bounds compression compression_bounds dichotomies ghost growth leave_one_out "
         "pac_bayes pick_to_learn shattering support_vectors vc voters votes",
-        "optimisation": "convex_program convexity convexity_evidence convexity_exact curvature global_minimum global_minimum_rank "
-        "networks pseudo_inverse",
+        "optimisation": "convex_program convexity convexity_evidence convexity_exact curvature global_minimum "
+        "global_minimum_rank networks pseudo_inverse",
         "samples": "averaging bayes_rule bias_variance confusion hoeffding information learning_curve order_statistics "
         "overfitting split urn",
     }.items()

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gapless._runtime.results import result
-from gapless.theory.optimisation.curvature import Curve
 from gapless.theory.optimisation.convexity_evidence import Evidence, of_function
 from gapless.theory.optimisation.convexity_exact import Exact
+from gapless.theory.optimisation.curvature import Curve
 
 
 @result

@@ -12,9 +12,9 @@ segments (drawn as ours are) that can violate it.  Proofs come from elsewhere: `
 """
 
 from gapless.theory.optimisation.convex_program import Part, Program, StandardForm, program, standard_form
-from gapless.theory.optimisation.curvature import Curve, affine, compose, concave, convex, maximum, weighted_sum
 from gapless.theory.optimisation.convexity_evidence import Evidence, Witness, of_function, of_set
 from gapless.theory.optimisation.convexity_exact import Exact, polynomial, quadratic
+from gapless.theory.optimisation.curvature import Curve, affine, compose, concave, convex, maximum, weighted_sum
 
 __all__ = [
     "Curve", "Evidence", "Exact", "Part", "Program", "StandardForm", "Witness", "affine", "compose", "concave", "convex",
