@@ -14,7 +14,7 @@ from gapless import losses
 from gapless.problems.linear import LinearProblem
 from gapless.solvers.linear.coordinate_start import start_with_balanced_shares, start_with_class_shares
 from gapless.solvers.linear.solve import NotForThisLoss, solve
-from gapless.solvers.loop import Interruption, Stop
+from gapless.solvers.loop import Interruption, Stop, Watch
 
 HINGE = ("coordinate_descent", "semismooth", "interior_point", "auto")
 SMOOTH = ("coordinate_descent", "newton", "auto")
@@ -280,7 +280,7 @@ def test_passes_are_counted_and_kept(loss, solver):
 def test_history_and_callback():
     problem = random_problem(5, "hinge", "none", n=300)
     seen = []
-    solution = solve(problem, Stop(1e-10, 3000), solver="coordinate_descent", callback=seen.append)
+    solution = solve(problem, Stop(1e-10, 3000), solver="coordinate_descent", watch=Watch(seen.append))
     assert len(solution.history) <= 201
     assert len(seen) >= len(solution.history)
     gaps = [event.gap for event in seen]
@@ -303,7 +303,7 @@ def test_interruption_and_time_limit_end_a_fit_with_a_true_gap():
         def later(event, flag=flag):
             flag.requested = event.pass_ >= 2
 
-        solution = solve(problem, Stop(1e-15, 10**6), solver=solver, interruption=flag, callback=later)
+        solution = solve(problem, Stop(1e-15, 10**6), solver=solver, watch=Watch(later, flag))
         assert solution.status == "interrupted"
         assert problem.gap(solution.theta, solution.u) > 0
         began = time.perf_counter()
@@ -329,7 +329,7 @@ def test_an_interrupt_from_a_handler_of_the_users_own_keeps_the_point():
         if event.pass_ >= 2:
             raise KeyboardInterrupt
 
-    solution = solve(problem, Stop(1e-15, 10**6), solver="semismooth", interruption=flag, callback=handler)
+    solution = solve(problem, Stop(1e-15, 10**6), solver="semismooth", watch=Watch(handler, flag))
     assert flag.requested  # fit raises it again, with the model in hand
     assert solution.status == "interrupted"
     assert 0 < problem.gap(solution.theta, solution.u) < np.inf

@@ -121,12 +121,7 @@ class KernelCertificate(Certificate):
 
 
 def certify_kernel(
-    problem: KernelDual,
-    solution: Solution,
-    *,
-    tol: float,
-    pair: tuple[int, int] | None,
-    positive: bool,
+    problem: KernelDual, solution: Solution, *, tol: float, pair: tuple[int, int] | None, positive: bool
 ) -> Pair:
     """Primal, dual, gap and rounding of what is returned, in float64, from scores of the returned beta."""
     beta, scalars, scores = solution.u, solution.theta, solution.scores

@@ -27,8 +27,7 @@ Target = Annotated[str | None, numbers.bare_option(help="Label column: its name,
 Weights = Annotated[str | None, numbers.bare_option(help="Column of sample weights (name or number).")]
 Drop = Annotated[list[str] | None, numbers.bare_option(help="Column to leave out (name or number); repeat it.")]
 Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line holds names; found if not said."),
+    bool | None, typer.Option("--header/--no-header", help="Whether the first line holds names; found if not said.")
 ]
 Format = Annotated[
     str,

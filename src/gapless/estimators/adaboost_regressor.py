@@ -58,10 +58,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
     certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
     """
 
-    _parameter_constraints = {
-        **Boosted._parameter_constraints,
-        "loss": [options("linear", "square", "exponential")],
-    }
+    _parameter_constraints = {**Boosted._parameter_constraints, "loss": [options("linear", "square", "exponential")]}
 
     def __init__(
         self,

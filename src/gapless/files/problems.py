@@ -9,10 +9,7 @@ from gapless.judge.errors import DataError
 
 
 def data_error(
-    problem: str,
-    path: str | os.PathLike[str],
-    line: int | None = None,
-    column: str | int | None = None,
+    problem: str, path: str | os.PathLike[str], line: int | None = None, column: str | int | None = None
 ) -> DataError:
     """A DataError whose text starts with the place: file, line, column."""
     place = os.fspath(path)

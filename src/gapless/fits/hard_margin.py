@@ -19,7 +19,7 @@ from gapless.problems.hard_margin import HardMargin
 from gapless.problems.hard_margin_kernel import HardMarginFigures, stretch_to_margins
 from gapless.solvers.hard_margin.gram import hard_margin_gram
 from gapless.solvers.hard_margin.solve import solve_hard_margin
-from gapless.solvers.loop import Interruption, Stop
+from gapless.solvers.loop import Stop, Watch
 from gapless.solvers.solution import Solution
 
 
@@ -33,7 +33,7 @@ def fit_hard_margin(task: Any, data: Any, k: int, stop: Any) -> dict[str, Any]:
 
     problem = build(data.X, data.index)
     small = problem if data.groups is None else build(*data.take_distinct()[:2])
-    solution = solve_hard_margin(small, stop, callback=data.callback, interruption=data.interruption)
+    solution = solve_hard_margin(small, stop, data.watch)
     if solution.status == "not_finite":
         raise ValueError(
             f"{task.estimator}(C=inf): the squares of the values of X overflow or vanish in float64, so that no margin can be "
@@ -110,7 +110,7 @@ def _not_separable_message(task: Any, labels: Any, positive: int, found: Any) ->
 
 def fit_hard_margin_kernel(
     name: str, gram: Gram, y: np.ndarray, weights: np.ndarray, pair: tuple[int, int], stop: Stop,
-    interruption: Interruption | None,
+    watch: Watch,
 ) -> tuple[HardMarginFigures, Pair]:  # fmt: skip
     """The point and its claim, or NotSeparable with its witness.
 
@@ -124,7 +124,7 @@ def fit_hard_margin_kernel(
         )
     every = np.arange(y.size)
     aim = replace(stop, relative_gap=min(stop.relative_gap, 1e-8))
-    found = hard_margin_gram(gram.block(every, every), y, stop=aim, interruption=interruption)
+    found = hard_margin_gram(gram.block(every, every), y, stop=aim, watch=watch)
     b = found.b if found.u.any() else float(np.average(y, weights=weights))
     best = stretch_to_margins(gram, y, found.u, b)
     ending = "stalled" if found.status == "converged" else found.status

@@ -7,7 +7,6 @@ Two classes are one problem, more are one for each pair of them, on one Gram mat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +19,7 @@ from gapless.certificates.kernel import KernelCertificate, assemble_kernel, kern
 from gapless.certificates.model_document import encode_float, statement
 from gapless.encode.labels import Labels
 from gapless.kernels.positive import PositiveProof
-from gapless.solvers.loop import Interruption
+from gapless.solvers.loop import Watch
 from gapless.solvers.solution import Event
 
 from .frame import Frame
@@ -56,8 +55,7 @@ def fit_kernel(
     *,
     feature_names: Any = None,
     start: Any = None,
-    callback: Callable[[Event], None] | None = None,
-    interruption: Interruption | None = None,
+    watch: Watch = Watch(),
 ) -> KernelFit:
     """Fit a kernel machine; X is the matrix K where the kernel is precomputed or a function of the user.
 
@@ -65,7 +63,7 @@ def fit_kernel(
     """
     frame = Frame(request.stop, request.n_jobs)
     with frame.running():
-        encoded = encode_kernel(request, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
+        encoded = encode_kernel(request, X, y, sample_weight, start, watch)
         pairs = encoded.pairs
         data = replace(encoded.data, pairwise=share_between_pairs(request, encoded, frame.deadline))
         parts = map_threads(lambda k: fit_subproblem(request, data, pairs, k, frame), range(len(pairs)), request.n_jobs)

@@ -30,7 +30,7 @@ from gapless.gram.tiles import RowTiles
 from gapless.kernels.named import named_kernel
 from gapless.kernels.positive import MOST_ROWS, PositiveProof, prove_positive
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
-from gapless.solvers.loop import Stop
+from gapless.solvers.loop import Stop, Watch
 
 #: (positive class, negative class); None: the problem has no classes.
 ClassPair = tuple[int, int] | None
@@ -73,8 +73,7 @@ class KernelRows:
     targets: np.ndarray | None
     positive: PositiveProof
     start: Any
-    callback: Any
-    interruption: Any
+    watch: Watch
     matrix: bool  #: the kernel is given as a matrix, or by a function of the user
     pairwise: PairwiseGram | None = None  #: one matrix for the problems of all pairs of classes
 
@@ -106,7 +105,7 @@ class EncodedKernel:
 
 
 def encode_kernel(
-    request: KernelRequest, X: Any, y: Any, sample_weight: Any, *, start: Any, callback: Any, interruption: Any
+    request: KernelRequest, X: Any, y: Any, sample_weight: Any, start: Any = None, watch: Watch = Watch()
 ) -> EncodedKernel:
     """Encode labels and weights, resolve the kernel, and make the Gram matrix."""
     n = X.shape[0]
@@ -137,7 +136,7 @@ def encode_kernel(
         )
     data = KernelRows(
         X, whole, judged, kernel, cost, cost.take(index), None if targets is None else cost.take(targets), proved, start,
-        callback, interruption, matrix,
+        watch, matrix,
     )  # fmt: skip
     return EncodedKernel(given, labels, targets, weights, class_weight, index, data, _class_pairs(labels, data), marks)
 
@@ -162,8 +161,8 @@ def share_between_pairs(request: KernelRequest, encoded: EncodedKernel, deadline
     assert encoded.labels is not None
 
     def tick() -> None:
-        late = deadline is not None and now() > deadline
-        if late or (data.interruption is not None and data.interruption.requested):
+        late, flag = deadline is not None and now() > deadline, data.watch.interruption
+        if late or (flag is not None and flag.requested):
             raise _Late
 
     try:

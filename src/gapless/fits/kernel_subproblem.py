@@ -67,9 +67,7 @@ def fit_subproblem(
     if isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc":
         solution = _solve_linear(data, small, rows, stop, start)
     else:
-        solution = solve_kernel(
-            small, stop, start=start, callback=data.callback, interruption=data.interruption, positive=proved
-        )
+        solution = solve_kernel(small, stop, start=start, watch=data.watch, positive=proved)
     if groups is not None or data.judged is not data.gram:
         problem = build_dual(request, data, inside, data.cost.c[inside], pair, data.judged, hold=False)
         solution = _on_all_rows(data, problem, solution, groups)
@@ -108,7 +106,7 @@ def _fit_hard_margin(
     y = np.where(data.index[inside] == pair[0], 1.0, -1.0)
     weights = data.cost.c[inside]
     gram = SubGram(data.judged, inside)
-    best, claim = fit_hard_margin_kernel(request.estimator, gram, y, weights, pair, stop, data.interruption)
+    best, claim = fit_hard_margin_kernel(request.estimator, gram, y, weights, pair, stop, data.watch)
     return KernelSubproblemFit(best.u, np.array([best.b]), best.scores, claim, [])
 
 
@@ -202,7 +200,7 @@ def _solve_linear(
     for _ in range(4):
         left = stop if stop.seconds is None else replace(stop, seconds=max(0.0, stop.seconds - seconds))
         found = solve(
-            linear, replace(left, relative_gap=aim), start=point, callback=data.callback, interruption=data.interruption
+            linear, replace(left, relative_gap=aim), start=point, watch=data.watch
         )  # fmt: skip
         seconds, passes = seconds + found.seconds, passes + found.n_iter
         history += found.history

@@ -19,7 +19,7 @@ from gapless.solvers.descent.as_solver import DESCENTS
 from gapless.solvers.descent.least_squares import descend_least_squares
 from gapless.solvers.least_squares.answer import Answer, Clock
 from gapless.solvers.least_squares.solve import solve
-from gapless.solvers.loop import Interruption, Stop
+from gapless.solvers.loop import Interruption, Stop, Watch
 
 from .frame import TRUSTED_CONDITION, Frame
 
@@ -86,7 +86,7 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
         marks = in_background(lambda: data.fingerprint(given))
         scale = None if uniform or (s == 1.0).all() else s
         problem = LeastSquares.build(X, Y, scale, task.alpha, task.fit_intercept, task.n_jobs, look)
-        clock = Clock(frame.stop, interruption=interruption, started=frame.stopwatch.started)
+        clock = Clock(frame.stop, Watch(interruption=interruption), started=frame.stopwatch.started)
         try:
             answer = _solve(task, problem, clock)
         except (ValueError, np.linalg.LinAlgError):  # LAPACK refuses infinite sums

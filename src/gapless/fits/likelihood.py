@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,9 +17,9 @@ from gapless.certificates.separation import Separability, decide
 from gapless.errors import separation_message, unproved_message
 from gapless.problems.likelihood import Basis, Likelihood, no_basis
 from gapless.solvers.likelihood import solve_likelihood, too_large
-from gapless.solvers.loop import Ended, Interruption, Loop
+from gapless.solvers.loop import Ended, Loop, Watch
 from gapless.solvers.newton_system import FACTORED_COLUMNS
-from gapless.solvers.solution import Event, Solution
+from gapless.solvers.solution import Solution
 
 from .frame import TRUSTED_CONDITION, Frame
 from .linear import LinearFit
@@ -42,8 +41,7 @@ def fit_unpenalised(
     *,
     feature_names: Any = None,
     start: Any = None,
-    callback: Callable[[Event], None] | None = None,
-    interruption: Interruption | None = None,
+    watch: Watch = Watch(),
 ) -> LinearFit:
     """``start`` is a fitted model or certificate whose coefficients this fit resumes from."""
     frame = Frame(request.stop, request.n_jobs)
@@ -51,7 +49,7 @@ def fit_unpenalised(
     request = replace(
         request, offset=request.offset._replace(kind="free" if request.offset.kind != "none" else "none", scale=1.0)
     )
-    data = encode_linear(request, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
+    data = encode_linear(request, X, y, sample_weight, start, watch)
     labels, cost = data.labels, data.cost
     if labels.n_classes > 2:
         request = replace(request, loss="softmax")
@@ -101,7 +99,7 @@ def _too_large(what: str) -> str:
 
 def _solve(request: LinearRequest, data: LinearRows, stopwatch: Stopwatch) -> tuple[Likelihood, Solution]:
     """The problem with equal rows merged, in its coordinates, and its solution."""
-    loop = Loop(request.stop, interruption=data.interruption, started=stopwatch.started)
+    loop = Loop(request.stop, data.watch, started=stopwatch.started)
     K, offset = data.labels.n_classes, request.offset.kind == "free"
     try:
         problem = Likelihood.build(*data.take_distinct(), K, offset, TRUSTED_CONDITION, loop.tick)
@@ -122,10 +120,7 @@ def _solve(request: LinearRequest, data: LinearRows, stopwatch: Stopwatch) -> tu
         arrays = getattr(data.start, "certificate_", data.start).arrays
         if arrays["coef"].shape == (K if K > 2 else 1, problem.d):
             theta = problem.coordinates(arrays["coef"].astype(float), arrays["intercept"].astype(float))
-    solution = solve_likelihood(
-        problem, stop, start=theta, callback=data.callback, interruption=data.interruption
-    )  # fmt: skip
-    return problem, solution
+    return problem, solve_likelihood(problem, stop, start=theta, watch=data.watch)
 
 
 def wants_proof(certificate: GradientCertificate, outcome: Outcome, on_separation: str, data: LinearRows) -> bool:

@@ -7,7 +7,6 @@ of one class against the rest, on the same rows.  `linear_encode` has the first 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from gapless._runtime.threads import map_threads
 from gapless.certificates.linear import assemble
 from gapless.certificates.model_document import problem_block, statement
 from gapless.encode.labels import Labels
-from gapless.solvers.loop import Interruption
+from gapless.solvers.loop import Watch
 from gapless.solvers.solution import Event
 
 from .frame import Frame
@@ -48,13 +47,12 @@ def fit_linear(
     *,
     feature_names: Any = None,
     start: Any = None,
-    callback: Callable[[Event], None] | None = None,
-    interruption: Interruption | None = None,
+    watch: Watch = Watch(),
 ) -> LinearFit:
     """Fit a linear classifier; ``start`` is a fitted model or certificate whose coefficients and dual point it resumes from."""
     frame = Frame(request.stop, request.n_jobs)
     with frame.running():
-        data = encode_linear(request, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
+        data = encode_linear(request, X, y, sample_weight, start, watch)
         if request.loss == "logistic" and data.labels.n_classes > 2:
             request = replace(request, loss="softmax")
         parts = fit_parts(request, data, frame)

@@ -17,8 +17,7 @@ from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.offset import Offset
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight, weightless_classes
 from gapless.rows.hashes import row_hashes
-from gapless.solvers.loop import SMALL_FIT_VALUES, Interruption, Stop
-from gapless.solvers.solution import Event
+from gapless.solvers.loop import SMALL_FIT_VALUES, Stop, Watch
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,7 @@ class LinearRows:
     class_weight: np.ndarray
     fingerprint: Callable[[], dict[str, Any]]
     start: Any
-    callback: Callable[[Event], None] | None
-    interruption: Interruption | None
+    watch: Watch
     given: Any = None  #: X as it came, with the rows of weight 0
     shared: dict[Any, Any] | None = (
         None  #: of a path: the problems on these rows at another C, with the norms of the rows
@@ -93,7 +91,7 @@ class LinearRows:
 
 
 def encode_linear(
-    request: LinearRequest, X: Any, y: Any, sample_weight: Any, *, start: Any, callback: Any, interruption: Any
+    request: LinearRequest, X: Any, y: Any, sample_weight: Any, start: Any = None, watch: Watch = Watch()
 ) -> LinearRows:
     """Labels, weights and rows in the problem's units. Without a penalty (C = inf) the costs are the weights alone."""
     labels = encode_labels(y)
@@ -121,5 +119,5 @@ def encode_linear(
         order, groups = groups.first, None
     rows = X if cost.rows is None else X[cost.rows]
     return LinearRows(
-        rows, index, labels, cost, groups, order, weights, class_weight, named, start, callback, interruption, X
+        rows, index, labels, cost, groups, order, weights, class_weight, named, start, watch, X
     )  # fmt: skip

@@ -103,12 +103,7 @@ def _solve_class(
         u = problem.dual_from_primal(theta) if dual is None else problem.repair(dual[k])
         start = theta, data.gather(u)
     stop = frame.share_time(k, n_problems)
-    options: dict[str, Any] = {
-        "callback": data.callback,
-        "interruption": data.interruption,
-        "seed": request.seed,
-        "order": data.order,
-    }
+    options: dict[str, Any] = {"watch": data.watch, "seed": request.seed, "order": data.order}
     if kept is not None:
         ready = getattr(data.start, "ready", False)
         return solve_from_neighbour(small, stop, start, ready=ready, curvature=kept, **options)
@@ -138,8 +133,7 @@ def fit_all_classes(request: LinearRequest, data: LinearRows, frame: Frame) -> L
         frame.share_time(),
         solver=request.solver,
         start=start,
-        callback=data.callback,
-        interruption=data.interruption,
+        watch=data.watch,
         seed=request.seed,
         order=data.order,
         schedule=request.schedule,

@@ -24,7 +24,7 @@ from gapless.fits.perceptron_proofs import (
     list_steps,
 )
 from gapless.rows import n_stored, scores
-from gapless.solvers.loop import Ended, Interruption, Loop, Stop
+from gapless.solvers.loop import Ended, Interruption, Loop, Stop, Watch
 from gapless.solvers.perceptron import Run, drive
 
 from .frame import Frame
@@ -69,7 +69,7 @@ def fit_perceptron(
     positives = encoded.labels.positives
     with one_blas_thread(), np.errstate(all="ignore"):
         rows = LearningRows(request, encoded)
-        watch = _Watch(interruption, note, frame.stopwatch.started)
+        watch = _PassWatch(interruption, note, frame.stopwatch.started)
 
         def fit_class(k: int) -> _Part:
             return _fit_class(rows, positives[k], start[k], int(seeds[k]), frame.share_time(k, len(positives)), watch)
@@ -133,7 +133,7 @@ def _certificate(
     )
 
 
-class _Watch(NamedTuple):
+class _PassWatch(NamedTuple):
     """Who may stop the passes, and who is told of each."""
 
     interruption: Interruption | None
@@ -141,14 +141,14 @@ class _Watch(NamedTuple):
     started: float
 
 
-def _fit_class(data: LearningRows, positive: int, start: np.ndarray, seed: int, stop: Stop, watch: _Watch) -> _Part:
+def _fit_class(data: LearningRows, positive: int, start: np.ndarray, seed: int, stop: Stop, watch: _PassWatch) -> _Part:
     task = data.request
     y = np.where(data.labels.index == positive, np.int8(1), np.int8(-1))
     run = Run(
         data.rows, y, data.learns, data.scale * start, rate=task.rate, steps=data.c if data.weighted else np.empty(0),
         shuffle=task.shuffle, seed=seed, variant=task.variant, penalty=task.shrinks, traced=task.traced, fast=data.fast,
     )  # fmt: skip
-    loop = Loop(stop, interruption=watch.interruption)
+    loop = Loop(stop, Watch(interruption=watch.interruption))
     history: list[tuple[int, float, int, float]] = []
 
     def note(run: Run, made: int) -> None:

@@ -12,15 +12,7 @@ from gapless.pages.limits import LIMITS
 from gapless.pages.story import Story
 from gapless.plots.drawing import drawn
 
-__all__ = [
-    "of_boosting",
-    "of_boundary",
-    "of_gap",
-    "of_gaussians",
-    "of_numbers",
-    "of_reliability",
-    "of_tree",
-]
+__all__ = ["of_boosting", "of_boundary", "of_gap", "of_gaussians", "of_numbers", "of_reliability", "of_tree"]
 
 
 def of_gap(story: Story) -> list[Block]:

@@ -113,10 +113,7 @@ class KernelDual:
         if not self.nu_form:
             return ((np.arange(self.n), self.totals[0]),)
         T0, T1 = self.totals
-        return (
-            (np.flatnonzero(self.sign > 0), 0.5 * (T1 + T0)),
-            (np.flatnonzero(self.sign < 0), 0.5 * (T1 - T0)),
-        )
+        return ((np.flatnonzero(self.sign > 0), 0.5 * (T1 + T0)), (np.flatnonzero(self.sign < 0), 0.5 * (T1 - T0)))
 
     @lazy
     def R2(self) -> float:

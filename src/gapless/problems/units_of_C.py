@@ -54,10 +54,7 @@ FORMS: dict[str, Form] = {
         used_by="gapless, LIBLINEAR, LIBSVM, scikit-learn's LinearSVC, SVC and LogisticRegression",
         factor=lambda C, n: 1.0,
     ),
-    "lam": _of_mean(
-        "lam/2 |w|^2 + 1/n sum_i l(y_i, z_i)",
-        "textbooks, Pegasos",
-    ),
+    "lam": _of_mean("lam/2 |w|^2 + 1/n sum_i l(y_i, z_i)", "textbooks, Pegasos"),
     "C_mean": Form(
         from_C=lambda C, n: C * n,
         to_C=lambda C_mean, n: C_mean / n,
@@ -67,8 +64,7 @@ FORMS: dict[str, Form] = {
         factor=lambda C, n: 1.0,
     ),
     "sgd_alpha": _of_mean(
-        "1/n sum_i l(y_i, z_i) + alpha/2 |w|^2",
-        "scikit-learn's SGDClassifier and SGDRegressor (penalty='l2')",
+        "1/n sum_i l(y_i, z_i) + alpha/2 |w|^2", "scikit-learn's SGDClassifier and SGDRegressor (penalty='l2')"
     ),
     "glmnet_lambda": _of_mean(
         "1/n sum_i l(y_i, z_i) + lambda/2 |w|^2",

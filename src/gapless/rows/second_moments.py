@@ -197,9 +197,7 @@ def sized_residuals(
     s = np.empty(0) if weights is None else weights
     r = np.empty(y.size)
     run_in_parts(
-        lambda k: _residuals(rows, s, y, theta, centre, r, ends[k], ends[k + 1], sums[k], sizes[k]),
-        len(ends) - 1,
-        tick,
+        lambda k: _residuals(rows, s, y, theta, centre, r, ends[k], ends[k + 1], sums[k], sizes[k]), len(ends) - 1, tick
     )
     rss, lengths_of_r, products, lengths, squares = sizes[:, :5].sum(axis=0).tolist()
     top = float(sizes[:, 5].max())

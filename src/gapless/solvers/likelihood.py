@@ -22,9 +22,9 @@ from scipy import linalg
 
 from gapless.problems.likelihood import Likelihood, bound
 from gapless.solvers.line_search import find_step_length
-from gapless.solvers.loop import SMALL_FIT_VALUES, Interruption, Loop, Stop
+from gapless.solvers.loop import SMALL_FIT_VALUES, Loop, Stop, Watch
 from gapless.solvers.newton_system import FACTORED_COLUMNS
-from gapless.solvers.solution import Event, Solution, Status
+from gapless.solvers.solution import Solution, Status
 
 
 class _Reached:
@@ -40,15 +40,10 @@ class _Reached:
 
 
 def solve_likelihood(
-    problem: Likelihood,
-    stop: Stop,
-    *,
-    start: np.ndarray | None = None,
-    callback: Callable[[Event], None] | None = None,
-    interruption: Interruption | None = None,
+    problem: Likelihood, stop: Stop, *, start: np.ndarray | None = None, watch: Watch = Watch()
 ) -> Solution:
     """``start`` is a theta in the coordinates of the basis. The solution has no dual point: its u is empty."""
-    loop = Loop(stop, callback=callback, interruption=interruption)
+    loop = Loop(stop, watch)
     reached = _Reached(problem.start() if start is None else start)
     with np.errstate(all="ignore"), loop.catch_end():
         newton_likelihood(problem, loop, reached)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,13 @@ class Interruption:
         """Raise KeyboardInterrupt if it was requested: for fits that return nothing when they are stopped."""
         if self.requested:
             raise KeyboardInterrupt
+
+
+class Watch(NamedTuple):
+    """Who is told of each event of a fit, and who may end it."""
+
+    callback: Callable[[Event], None] | None = None
+    interruption: Interruption | None = None
 
 
 @contextmanager
@@ -110,17 +117,10 @@ def _handled_by(handler: Callable[[int, Any], None]) -> Iterator[None]:
 class Loop:
     """State of one fit of one problem, shared by all solvers that take part in it."""
 
-    def __init__(
-        self,
-        stop: Stop,
-        *,
-        callback: Callable[[Event], None] | None = None,
-        interruption: Interruption | None = None,
-        started: float | None = None,
-    ) -> None:
+    def __init__(self, stop: Stop, watch: Watch = Watch(), *, started: float | None = None) -> None:
         self.stop = stop
-        self.callback = callback
-        self.interruption = interruption or Interruption()
+        self.callback = watch.callback
+        self.interruption = watch.interruption or Interruption()
         self.started = now() if started is None else started
         self.n_iter = 0
         self.status: Status | None = None

@@ -259,8 +259,4 @@ def _with_this_gapless() -> dict[str, str]:
     """The environment in which a child finds the same gapless, installed or not."""
     here = str(Path(gapless.__file__).resolve().parent.parent)
     known = os.environ.get("PYTHONPATH")
-    return {
-        **os.environ,
-        "PYTHONPATH": here if not known else here + os.pathsep + known,
-        "PYTHONIOENCODING": "utf-8",
-    }
+    return {**os.environ, "PYTHONPATH": here if not known else here + os.pathsep + known, "PYTHONIOENCODING": "utf-8"}

@@ -25,7 +25,7 @@ from gapless.fits.kernel import KernelFit, fit_kernel
 from gapless.fits.kernel_encode import KernelRequest
 from gapless.gram.predict import predict_scores_by_part
 from gapless.kernels.named import named_kernel
-from gapless.solvers.loop import Stop, interruptible
+from gapless.solvers.loop import Stop, Watch, interruptible
 
 from .certified_model import DualModel, history_of
 from .constraints import Constraint, booleans, integer, nothing, number, options, shared
@@ -114,8 +114,7 @@ class KernelMachine(DualModel, BaseEstimator):
                     sample_weight,
                     feature_names=getattr(self, "feature_names_in_", None),
                     start=start,
-                    callback=callback,
-                    interruption=interruption,
+                    watch=Watch(callback, interruption),
                 )
             self._take(fitted, X)
         self._raise_interruption(interruption)

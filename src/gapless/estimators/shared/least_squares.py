@@ -103,11 +103,7 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
         return X, y, (lambda: assert_all_finite(X, estimator_name=name, input_name="X")) if later else None
 
     def _fit(
-        self,
-        data: LeastSquaresData,
-        alpha: np.ndarray,
-        interruption: Interruption,
-        columns_of_y: int | None = None,
+        self, data: LeastSquaresData, alpha: np.ndarray, interruption: Interruption, columns_of_y: int | None = None
     ) -> Answer:
         """Set certificate_ and the attributes that follow from it; the answer in float64."""
         fitted = fit_least_squares(self._task(alpha), data, interruption)

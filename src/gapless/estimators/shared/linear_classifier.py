@@ -25,7 +25,7 @@ from gapless.fits.linear_encode import LinearRequest
 from gapless.readings.slackness import Slackness, slackness
 from gapless.solvers.descent.as_solver import check_schedule
 from gapless.solvers.linear.solve import DESCENTS, SOLVERS
-from gapless.solvers.loop import Stop, interruptible
+from gapless.solvers.loop import Stop, Watch, interruptible
 
 from .certified_model import CoefficientModel, DualModel, history_of
 from .constraints import booleans, integer, minus_one, nothing, number, shared
@@ -92,8 +92,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
                     sample_weight,
                     feature_names=getattr(self, "feature_names_in_", None),
                     start=start,
-                    callback=callback,
-                    interruption=interruption,
+                    watch=Watch(callback, interruption),
                 )
             self._take(fitted)
         self._raise_interruption(interruption)

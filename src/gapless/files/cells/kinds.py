@@ -180,12 +180,7 @@ def _choices(cells: Sequence[str], style: Style) -> Counter[str]:
 
 
 def _choice(
-    j: int,
-    styles: dict[int, Style],
-    found: dict[int, Counter[str]],
-    cells: Sequence[str],
-    separator: str,
-    model: bool,
+    j: int, styles: dict[int, Style], found: dict[int, Counter[str]], cells: Sequence[str], separator: str, model: bool
 ) -> str:
     """The mark, or the order: by the column's own cells, else by those of the other columns, else the model's, else by custom."""
     style, own = styles[j], found[j]

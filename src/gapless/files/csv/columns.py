@@ -174,8 +174,7 @@ def _for_model(
         features = [j for j in rest if j != label]
         if len(features) != expected.n_features:
             raise data_error(
-                f"the model has {expected.n_features} features, the file {len(features)} feature columns",
-                path,
+                f"the model has {expected.n_features} features, the file {len(features)} feature columns", path
             )
         if expected.names is not None or names is not None:
             notes.append("columns are matched by their order")

@@ -62,12 +62,7 @@ def _recode(
 
 
 def label_of(
-    plan: Plan,
-    table: Table,
-    texts: dict[int, list[str]],
-    threads: int,
-    expected: Expected | None,
-    labels: Labels,
+    plan: Plan, table: Table, texts: dict[int, list[str]], threads: int, expected: Expected | None, labels: Labels
 ) -> tuple[np.ndarray | None, np.ndarray | None, list[str]]:
     """The labels, in the type that their texts have or the model's; the rows that have one (None: all); sentences about them."""
     j = plan.roles.label

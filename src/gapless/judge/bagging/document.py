@@ -6,17 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..form.document import PARTS, SHARED, STATUSES, agree, free
-from ..form.entries import (
-    is_count,
-    is_dict,
-    is_finite,
-    is_flag,
-    is_share,
-    is_text,
-    list_of,
-    one_of,
-    or_none,
-)
+from ..form.entries import is_count, is_dict, is_finite, is_flag, is_share, is_text, list_of, one_of, or_none
 from ..form.schema import Arrays, Table, derived, optional, recomputed, unchecked
 
 TABLES: dict[str, Table] = {

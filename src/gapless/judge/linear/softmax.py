@@ -38,12 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arithmetic.elementary import EXP_END, exp_minus_bounds, log1p_bounds, log_bounds
-from ..arithmetic.exact_elementary import (
-    log_fractions,
-    log_sum_exp_fractions,
-    shares_entropy_fractions,
-    sqrt_fractions,
-)
+from ..arithmetic.exact_elementary import log_fractions, log_sum_exp_fractions, shares_entropy_fractions, sqrt_fractions
 from ..arithmetic.rounding import HALF, UNIT, ZERO, Interval, Sums, down, exactly, ratio_up, sum_pairs, two_sum, up
 from ..rows import Block, place
 from .losses import Bounds

@@ -29,9 +29,7 @@ def _prefetch_entry(typingctx, array, i):
         pointer = builder.bitcast(entry, ir.IntType(8).as_pointer())
         i32 = ir.IntType(32)
         function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32]),
-            "llvm.prefetch.p0",
+            builder.module, ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32]), "llvm.prefetch.p0"
         )
         # Read, keep in all caches, data.
         builder.call(function, [pointer, ir.Constant(i32, 0), ir.Constant(i32, 3), ir.Constant(i32, 1)])

@@ -24,7 +24,7 @@ from gapless.errors import NotSeparable, short
 from gapless.numbers import UNIT, gamma
 from gapless.problems.hard_margin import HardMargin
 from gapless.solvers.hard_margin.solve import solve_hard_margin
-from gapless.solvers.loop import Interruption, Stop
+from gapless.solvers.loop import Stop, Watch
 
 
 class GramMargin(NamedTuple):
@@ -65,7 +65,7 @@ def hard_margin_gram(
     offset: str = "free",
     offset_scale: float = 1.0,
     stop: Stop | None = None,
-    interruption: Interruption | None = None,
+    watch: Watch = Watch(),
 ) -> GramMargin:
     """The largest margin of rows with inner products K (symmetric, positive semidefinite) and signs y, both of which occur.
 
@@ -83,7 +83,7 @@ def hard_margin_gram(
     free = offset == "free"
     L = _factorise(inner)
     problem = HardMargin.from_rows(L, y, "free" if free else "none")
-    solution = solve_hard_margin(problem, stop or Stop(1e-8, 10_000), interruption=interruption)
+    solution = solve_hard_margin(problem, stop or Stop(1e-8, 10_000), watch)
     with np.errstate(all="ignore"):
         if solution.status != "infeasible":
             found = _evaluate_by_matrix(inner, problem, solution.u, solution.n_iter, offset, offset_scale)

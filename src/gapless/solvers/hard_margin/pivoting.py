@@ -21,7 +21,7 @@ from gapless.losses import Hinge
 from gapless.problems.hard_margin import HardMargin
 from gapless.problems.linear import LinearProblem
 from gapless.solvers.linear.coordinate_descent import coordinate_descent
-from gapless.solvers.loop import Ended, Loop, Stop
+from gapless.solvers.loop import Ended, Loop, Stop, Watch
 
 
 def solve_by_pivoting(problem: HardMargin, loop: Loop) -> None:
@@ -45,7 +45,7 @@ def _descend(problem: HardMargin, loop: Loop, u: np.ndarray, passes: int) -> np.
         # A penalised constant as long as the rows has nearly the same support, and descent is much faster than with sum u = 0.
         rows, offset = rows._replace(constant=float(np.sqrt(np.mean(problem.norms2 - 1.0)))), "penalised"
     soft = LinearProblem(rows, problem.y, c, Hinge(), offset)
-    inner = Loop(Stop(1e-14, passes), interruption=loop.interruption)
+    inner = Loop(Stop(1e-14, passes), Watch(interruption=loop.interruption))
     inner.tick = loop.tick  # type: ignore[method-assign]
     try:
         coordinate_descent(soft, inner, u if u.any() else None)

@@ -10,7 +10,6 @@ until there is none.  Where too many rows lie on the margin for a factor of thei
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +20,8 @@ from gapless.solvers.hard_margin.active_set import ActiveSetPoint, solve_active_
 from gapless.solvers.hard_margin.interior_point import NearestPoints, find_nearest_points
 from gapless.solvers.hard_margin.pivoting import solve_by_pivoting
 from gapless.solvers.hard_margin.thresholds import HARD_MARGIN_THRESHOLDS
-from gapless.solvers.loop import Ended, Interruption, Loop, Stop
-from gapless.solvers.solution import Event, Solution, Status
+from gapless.solvers.loop import Ended, Loop, Stop, Watch
+from gapless.solvers.solution import Solution, Status
 
 
 class HardMarginPoint(NamedTuple):
@@ -48,7 +47,7 @@ def hard_margin(
     offset: str = "free",
     offset_scale: float = 1.0,
     stop: Stop | None = None,
-    interruption: Interruption | None = None,
+    watch: Watch = Watch(),
 ) -> HardMarginPoint:
     """The largest margin of rows X (dense C-ordered or CSR, float32 or float64) with signs y, both of which occur.
 
@@ -56,7 +55,7 @@ def hard_margin(
     `separability` has to prove it.  With a penalised offset, lower and upper are bounds for the rows with the constant feature.
     """
     problem = HardMargin.from_rows(X, y, offset, offset_scale)
-    solution = solve_hard_margin(problem, stop or Stop(1e-8, 10_000), interruption=interruption)
+    solution = solve_hard_margin(problem, stop or Stop(1e-8, 10_000), watch)
     theta, u = solution.theta, solution.u
     alpha = u * problem.y
     if solution.status == "infeasible":
@@ -70,15 +69,9 @@ def hard_margin(
     return HardMarginPoint(w, b, alpha, solution.status, float(lower), float(upper), solution.n_iter)
 
 
-def solve_hard_margin(
-    problem: HardMargin,
-    stop: Stop,
-    *,
-    callback: Callable[[Event], None] | None = None,
-    interruption: Interruption | None = None,
-) -> Solution:
+def solve_hard_margin(problem: HardMargin, stop: Stop, watch: Watch = Watch()) -> Solution:
     """Solve the hard margin; where no hyperplane separates, the status is "infeasible" and u the witness (sum alpha = 1)."""
-    loop = Loop(stop, callback=callback, interruption=interruption)
+    loop = Loop(stop, watch)
     theta, u, used = np.zeros(problem.d + 1), np.zeros(problem.n), "start"
     with np.errstate(all="ignore"):
         search = _WorkingSetSearch(problem, loop)

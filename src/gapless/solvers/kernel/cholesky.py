@@ -18,7 +18,7 @@ from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
 from gapless.problems.linear import LinearProblem
 from gapless.solvers.hard_margin.gram import hard_margin_gram
 from gapless.solvers.linear.solve import solve
-from gapless.solvers.loop import Loop
+from gapless.solvers.loop import Loop, Watch
 
 
 def solve_by_cholesky(problem: KernelDual, loop: Loop) -> np.ndarray | None:
@@ -45,7 +45,9 @@ def solve_by_cholesky(problem: KernelDual, loop: Loop) -> np.ndarray | None:
         L = np.empty((K.shape[0], rank))
         L[order - 1] = np.tril(factor)[:, :rank]
         linear = LinearProblem.build(L, problem.sign.astype(np.int8), problem.c * top, Hinge(), "free")
-        solution = solve(linear, replace(left, relative_gap=1e-9, passes=1000), interruption=loop.interruption)
+        solution = solve(
+            linear, replace(left, relative_gap=1e-9, passes=1000), watch=Watch(interruption=loop.interruption)
+        )
         found.append(np.abs(solution.u) / top)
     best, least = None, np.inf
     for beta in found:

@@ -5,7 +5,6 @@ A small problem is polished early, and goes on with SMO only where the polish do
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +16,8 @@ from gapless.solvers.kernel.float64_scores import ApproximateScores
 from gapless.solvers.kernel.polish import PolishedPoint, polish
 from gapless.solvers.kernel.smo import smo
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
-from gapless.solvers.loop import Ended, Interruption, Loop, Stop
-from gapless.solvers.solution import Event, Solution, Status
+from gapless.solvers.loop import Ended, Loop, Stop, Watch
+from gapless.solvers.solution import Solution, Status
 
 
 class Stage(NamedTuple):
@@ -41,20 +40,14 @@ def plan_stages(problem: KernelDual, stop: Stop, positive: bool) -> list[Stage]:
 
 
 def solve_kernel(
-    problem: KernelDual,
-    stop: Stop,
-    *,
-    start: np.ndarray | None = None,
-    callback: Callable[[Event], None] | None = None,
-    interruption: Interruption | None = None,
-    positive: bool = True,
+    problem: KernelDual, stop: Stop, *, start: np.ndarray | None = None, watch: Watch = Watch(), positive: bool = True
 ) -> Solution:
     """beta as ``u``, the scalars as ``theta``, the scores of w = sum s beta phi as ``scores``.
 
     Where the kernel is not ``positive`` there is no gap to stop by: the fit ends where no pair is out of order.
     """
     stages = plan_stages(problem, stop, positive)
-    loop = Loop(Stop(stages[0].gap, stop.passes, stop.seconds), callback=callback, interruption=interruption)
+    loop = Loop(Stop(stages[0].gap, stop.passes, stop.seconds), watch)
     search = _Search(problem, stop, loop, positive, start)
     with np.errstate(all="ignore"):
         status = search.run(stages)

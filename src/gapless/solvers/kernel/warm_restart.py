@@ -18,7 +18,7 @@ from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.kernel.level import NestedLevel
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.kernel.working_set import WorkingSet
-from gapless.solvers.loop import Ended, Interruption, Loop, Stop
+from gapless.solvers.loop import Ended, Loop, Stop, Watch
 from gapless.solvers.solution import Solution, Status
 
 
@@ -37,11 +37,11 @@ def resume_kernel(
     u: np.ndarray,
     scores: np.ndarray,
     spent: float = 0.0,
-    interruption: Interruption | None = None,
+    watch: Watch = Watch(),
 ) -> WarmRestart | None:
     """Go on from u and its scores, which need not be feasible for this C; None where the turns do not reach the gap."""
     turns = 40  # after which the cold solver takes over: it is faster from there on
-    loop = Loop(stop, interruption=interruption)
+    loop = Loop(stop, watch)
     level = NestedLevel(problem, tiles, np.arange(problem.n))
     beta = problem.repair(_snap_to_bounds(problem, problem.sign * u))
     moved = problem.sign * beta - u

@@ -33,9 +33,9 @@ from gapless.solvers.linear.newton import newton
 from gapless.solvers.linear.newton_softmax import newton_softmax
 from gapless.solvers.linear.semismooth_newton import semismooth
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS as LIMITS
-from gapless.solvers.loop import SMALL_FIT_VALUES, Ended, Interruption, Loop, Stop
+from gapless.solvers.loop import SMALL_FIT_VALUES, Ended, Loop, Stop, Watch
 from gapless.solvers.newton_system import FACTORED_COLUMNS
-from gapless.solvers.solution import Event, Solution, Status
+from gapless.solvers.solution import Solution, Status
 
 SOLVERS = ("coordinate_descent", "semismooth", "interior_point", "newton")
 #: A solver's name, and what runs it.
@@ -62,8 +62,7 @@ def solve(
     *,
     solver: str = "auto",
     start: tuple[np.ndarray, np.ndarray] | None = None,
-    callback: Callable[[Event], None] | None = None,
-    interruption: Interruption | None = None,
+    watch: Watch = Watch(),
     seed: int = 0,
     order: np.ndarray | None = None,
     schedule: Any = None,
@@ -73,7 +72,7 @@ def solve(
     ``start`` is (theta, u) of an earlier fit; ``order`` a first order of the examples that does not depend on theirs;
     ``schedule`` the rates of a descent.
     """
-    loop = Loop(stop, callback=callback, interruption=interruption)
+    loop = Loop(stop, watch)
     used: list[str] = []
     # Overflow on the way is found by looking at the gap; it is no news to the user.
     with np.errstate(all="ignore"):
@@ -95,14 +94,13 @@ def solve_multinomial(
     *,
     solver: str = "auto",
     start: tuple[np.ndarray, np.ndarray] | None = None,
-    callback: Callable[[Event], None] | None = None,
-    interruption: Interruption | None = None,
+    watch: Watch = Watch(),
     seed: int = 0,
     order: np.ndarray | None = None,
     schedule: Any = None,
 ) -> Solution:
     """The same for softmax: Newton's method, unless a descent is forced."""
-    loop = Loop(stop, callback=callback, interruption=interruption)
+    loop = Loop(stop, watch)
     used = "start"
     with np.errstate(all="ignore"):
         with loop.catch_end():

@@ -14,7 +14,7 @@ import numpy as np
 from gapless import rows as R
 from gapless.problems.linear import LinearProblem
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
-from gapless.solvers.loop import Ended, Loop, Stop
+from gapless.solvers.loop import Ended, Loop, Stop, Watch
 
 
 def start_from_subset(
@@ -30,7 +30,7 @@ def start_from_subset(
         return np.zeros(problem.d + 1)
     small = Loop(
         Stop(max(blur(index.size), loop.stop.relative_gap), loop.stop.passes, loop.stop.seconds),
-        interruption=loop.interruption,
+        Watch(interruption=loop.interruption),
         started=loop.started,
     )
     small.rough = True

@@ -28,7 +28,7 @@ from gapless.solvers.linear.newton_point import NewtonPoint
 from gapless.solvers.linear.semismooth_newton import semismooth
 from gapless.solvers.linear.solve import passes_are_cheap, solve
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
-from gapless.solvers.loop import Ended, Loop, Stop
+from gapless.solvers.loop import Ended, Loop, Stop, Watch
 from gapless.solvers.solution import Solution
 
 
@@ -108,7 +108,7 @@ def solve_from_neighbour(
         return Solution(start[0], problem.repair(start[1]), "converged", 0, 0.0, "neighbour")
     if not problem.loss.smooth and passes_are_cheap(problem):
         return solve(problem, stop, start=start, **options)
-    loop = Loop(stop, callback=options.get("callback"), interruption=options.get("interruption"))
+    loop = Loop(stop, options.get("watch", Watch()))
     used = "newton" if problem.loss.smooth else "semismooth"
     with np.errstate(all="ignore"):
         try:
@@ -145,10 +145,7 @@ def _continue_hinge(problem: LinearProblem, loop: Loop, start: tuple[np.ndarray,
 
 
 def _continue_smooth(
-    problem: LinearProblem,
-    loop: Loop,
-    start: tuple[np.ndarray, np.ndarray] | None,
-    curvature: KeptCurvature | None,
+    problem: LinearProblem, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None, curvature: KeptCurvature | None
 ) -> None:
     theta = None if start is None else start[0]
     if curvature is not None and problem.d < LINEAR_THRESHOLDS.kept_curvature_columns:

@@ -79,7 +79,7 @@ class _LinearPathData(_PathData):
         self.X, self.labels, self.weight = X, y, sample_weight
         self.name = type(model).__name__
         task = replace(self.prototype._task(X.dtype), C=1.0)
-        self.data = encode_linear(task, X, y, sample_weight, start=None, callback=None, interruption=None)
+        self.data = encode_linear(task, X, y, sample_weight)
         _check_size(self.data.labels.n_classes, self.data.take_distinct()[2].size)
         rows, index, self.s = self.data.take_distinct()
         self.y = np.where(index == self.data.labels.positives[0], 1.0, -1.0)
@@ -141,9 +141,7 @@ class _KernelPathData(_PathData):
         self.weight, self.name = sample_weight, type(model).__name__
         task = replace(self.prototype._task(), C=1.0)
         with Frame(task.stop, task.n_jobs).running():
-            ready = encode_kernel(
-                task, judged, self.labels, sample_weight, start=None, callback=None, interruption=None
-            )
+            ready = encode_kernel(task, judged, self.labels, sample_weight)
             data = ready.data
             if data.positive.shift is None:
                 raise ValueError("exact=True: the path needs a positive semidefinite kernel.")

@@ -51,7 +51,7 @@ class KernelSession:
         self.names = getattr(self.prototype, "feature_names_in_", None)
         self.task = replace(self.prototype._task(), C=1.0)
         with Frame(self.task.stop, self.task.n_jobs).running():
-            ready = encode_kernel(self.task, judged, y, sample_weight, start=None, callback=None, interruption=None)
+            ready = encode_kernel(self.task, judged, y, sample_weight)
             if ready.data.positive.shift is None:
                 raise ValueError(
                     "path: a kernel that is not positive semidefinite has no dual bound, and no path to certify."

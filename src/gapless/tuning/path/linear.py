@@ -29,7 +29,7 @@ class LinearSession:
         self.X, self.names = X, getattr(self.prototype, "feature_names_in_", None)
         self.task = replace(self.prototype._task(X.dtype), C=1.0)
         with Frame(self.task.stop, self.task.n_jobs).running():
-            data = encode_linear(self.task, X, y, sample_weight, start=None, callback=None, interruption=None)
+            data = encode_linear(self.task, X, y, sample_weight)
             self.shared: dict[Any, Any] = {}
             self.data = replace(data, shared=self.shared)
             self.named = data.fingerprint()

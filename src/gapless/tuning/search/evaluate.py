@@ -27,7 +27,7 @@ from gapless._runtime.config import config_context
 from gapless._runtime.threads import map_threads, n_threads, one_blas_thread
 from gapless.encode.weights import check_sample_weight
 from gapless.solvers.kernel.folds import bytes_needed
-from gapless.solvers.loop import Ended, Interruption, Loop, Stop
+from gapless.solvers.loop import Ended, Interruption, Loop, Stop, Watch
 
 from .chains import Chain, fit_constant, fit_kernel_chain, fit_one_by_one, fit_ridge_chain, score_fold
 from .folds import Folds, take
@@ -196,7 +196,7 @@ class Evaluation:
         """The entry of each candidate of the chain; a candidate that cannot be fitted scores NaN, and the reason is kept."""
         train, test = self.folds.splits[chain.fold]
         models = [self.with_candidate(k) for k in chain.members]
-        loop = Loop(Stop(0.0, 1 << 60, self._seconds_left()), interruption=self.interruption)
+        loop = Loop(Stop(0.0, 1 << 60, self._seconds_left()), Watch(interruption=self.interruption))
         try:
             if self.classifier and len(np.unique(np.asarray(take(self.y, train)))) < 2:
                 constant = fit_constant(self, train, test)  # one class: there is nothing to separate

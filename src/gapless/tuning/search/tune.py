@@ -154,13 +154,7 @@ def _run_search(ev: Evaluation, method: str, n_iter: int | None, seed: int) -> b
 
 
 def _score_nested(
-    ev: Evaluation,
-    outer: Folds,
-    cv: Any,
-    method: str,
-    n_iter: int | None,
-    seed: int,
-    settings: SearchSettings,
+    ev: Evaluation, outer: Folds, cv: Any, method: str, n_iter: int | None, seed: int, settings: SearchSettings
 ) -> tuple[Nested | None, bool]:
     """Run the whole search inside each outer fold; its choices, and their scores on rows that had no part in the choice."""
     scores, chosen = [], []
