@@ -31,7 +31,7 @@ RESULTS = Path(__file__).resolve().parent / "results" / "cold.md"
 #: in other orders, and the last digits decide whether scores are computed anew, and whether a better dual point is looked for.
 BY_LAST_DIGITS = {
     "fill_scores", "expit", "_dual_of", "_dual_of.<locals>.<lambda>", "dual_of", "ol_max.<locals>.impl",
-    "add_room_to_move", "move_towards_balance",
+    "add_room_to_move", "move_towards_balance", "turn_scores_into_dual",
 }  # fmt: skip
 
 
