@@ -66,22 +66,9 @@ _HOME = {
 
 # Rooms that can be reached as attributes, gapless.judge.check(...), without importing them first.
 _ROOMS = (
-    "certificates",
-    "errors",
-    "estimators",
-    "files",
-    "judge",
-    "kernels",
-    "lab",
-    "losses",
-    "pages",
-    "plots",
-    "problems",
-    "rows",
-    "solvers",
-    "theory",
-    "tuning",
-)
+    "certificates", "errors", "estimators", "files", "judge", "kernels", "lab", "losses", "pages", "plots",
+    "problems", "rows", "solvers", "theory", "tuning",
+)  # fmt: skip
 
 __all__ = ["__version__", *sorted(_HOME)]
 

@@ -17,31 +17,12 @@ from gapless._runtime.written import written
 from gapless.judge.errors import CertificateError, DataError, ModelFileError
 
 __all__ = [
-    "STATUSES",
-    "BackendWarning",
-    "CertificateError",
-    "ConvergenceWarning",
-    "DataError",
-    "IllConditionedWarning",
-    "ModelFileError",
-    "NotSeparable",
-    "SeparationWarning",
-    "Shortfall",
-    "Witness",
-    "above_optimum",
-    "at_zero",
-    "backend_message",
-    "backend_mismatch_message",
-    "convergence_message",
-    "invalid_parameter",
-    "listed",
-    "no_probabilities_message",
-    "not_separable_message",
-    "separation_message",
-    "short",
-    "tolerance",
+    "STATUSES", "BackendWarning", "CertificateError", "ConvergenceWarning", "DataError", "IllConditionedWarning",
+    "ModelFileError", "NotSeparable", "SeparationWarning", "Shortfall", "Witness", "above_optimum", "at_zero",
+    "backend_message", "backend_mismatch_message", "convergence_message", "invalid_parameter", "listed",
+    "no_probabilities_message", "not_separable_message", "separation_message", "short", "tolerance",
     "unproved_message",
-]
+]  # fmt: skip
 
 #: How a fit can end: a closed list, each word with its sentence.
 STATUSES = {

@@ -1,5 +1,5 @@
-"""Gap-safe labels: none certified is wrong, with b perturbed; the rule that trusts the returned b is
-wrong."""
+"""Gap-safe labels, the judge's and those that bounds are made with: none certified is wrong, with b perturbed; the rule that
+trusts the returned b is wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from judge_cases import Problem, plain_dual, plain_primal, reference_fit
 
-from gapless.judge import gap_safe_labels
+from gapless.judge.linear.labels import gap_safe_labels
+from gapless.losses import BY_NAME
+from gapless.problems.linear import LinearProblem
+from gapless.readings.rows_outside import prove_outside
 
 
 def problem(rng, loss, offset):
@@ -49,7 +52,7 @@ def naive(p, w, b, gap):
 @pytest.mark.parametrize("offset", ["none", "penalised", "free"])
 def test_no_certified_label_is_wrong(loss, offset):
     rng = np.random.default_rng(5)
-    certified = rows = 0
+    certified = rows = judged_outside = made_outside = 0
     for _ in range(25):
         p = problem(rng, loss, offset)
         w, b, u = reference_fit(p)
@@ -71,12 +74,19 @@ def test_no_certified_label_is_wrong(loss, offset):
             u1 = u * (1 - s)
             found = gap_safe_labels(p.X, p.y, p.c, loss, offset, w1, b1, u1, p.scale)
             assert wrong(found.side, p, w, ends) == 0
+            made = LinearProblem.build(p.X, p.y.astype(np.int8), p.c, BY_NAME[loss], offset, p.scale)
+            outside = prove_outside(made, made.join(w1, b1), u1).astype(int)
+            assert wrong(outside, p, w, ends) == 0
+            judged_outside += int((found.side == 1).sum())
+            made_outside += int(outside.sum())
             if offset == "free":
                 assert found.offset.low - 1e-6 <= min(ends)
                 assert max(ends) <= found.offset.up + 1e-6
             certified += int((found.side != 0).sum())
             rows += p.y.size
     assert certified > 0.25 * rows
+    assert 0 < made_outside
+    assert abs(made_outside - judged_outside) <= 0.01 * judged_outside
 
 
 @pytest.mark.parametrize(("loss", "ratio", "C"), [("hinge", 2, 1e-2), ("hinge", 4, 1e-2), ("squared_hinge", 16, 1e-2)])

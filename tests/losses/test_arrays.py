@@ -14,17 +14,13 @@ from gapless import losses
 from gapless.losses import verbs
 from gapless.losses.compiled.softmax import softmax_row
 
+COMPILED = [*losses.BY_NAME.values(), losses.Perceptron()]
 SCALAR = [
-    losses.Hinge(),
-    losses.SquaredHinge(),
-    losses.Logistic(),
-    losses.Squared(),
-    losses.Perceptron(),
+    *COMPILED,
     losses.Exponential(),
     losses.EpsilonInsensitive(0.3),
     losses.EpsilonInsensitive(0.0),
 ]
-COMPILED = SCALAR[:5]
 TARGETS = (1.0, -1.0)
 GRID = np.linspace(-40.0, 40.0, 160_001)  # steps of 0.0005, all kinks at 0, 0.7, 1 and 1.3 on it
 #: Values of v inside, on the edge of and outside each domain; the losses of a margin get them times y.

@@ -3,6 +3,7 @@ house_debt.jsonl, which can only get shorter: `python -m tests.package.house_met
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from gapless.judge.kinds import KINDS
 from tests.package import house_metrics, house_table
 from tests.package.house_debt import SLACK, grown, paid, read_debt, shorten, write_debt
-from tests.package.house_metrics import LIMITS, House, measure
+from tests.package.house_metrics import LIMITS, PACKAGE, House, measure
 
 #: How many entries the list of exceptions had for each kind when the limits came.
 AT_FIRST = {
@@ -33,6 +34,9 @@ AT_FIRST = {
 MAY_BE_LONGER: dict[str, str] = {}
 
 
+ROOT = Path(__file__).parents[2]
+
+
 @pytest.fixture(scope="module")
 def found():
     return measure()
@@ -52,6 +56,32 @@ def test_the_list_of_exceptions_is_no_longer_than_it_was():
     for kind, entries in debt.items():
         assert len(entries) <= AT_FIRST[kind], kind
     assert AT_FIRST.keys() == LIMITS.keys()
+
+
+def missing_on_the_page(page):
+    """Files and names in the recipes of ARCHITECTURE.md that are not there: `path`, and `NAME` of, in `path`."""
+    recipes = page.partition("## Where to add")[2]
+    told = re.findall(r"`([\w./]+/[\w.]*|[\w]+\.py)`", recipes)
+    new = ("name.py", "<family>")
+
+    def place(path):
+        found = [home / path for home in (ROOT, PACKAGE) if (home / path).exists()]
+        return found[0] if found else None
+
+    lost = [path for path in told if not any(each in path for each in new) and place(path) is None]
+    for name, path in re.findall(r"`(\w+)`(?: \w+)? (?:of|in) `([\w./]+\.py)`", recipes):
+        file = place(path)
+        if file is not None and not re.search(rf"\b{name}\b", file.read_text()):
+            lost.append(f"{name} of {path}")
+    return lost
+
+
+def test_what_the_recipes_name_is_there():
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    assert missing_on_the_page(page) == []
+    assert "SOLVERS" in page
+    planted = page + "`losses/lost.py`, `NOWHERE` of `losses/__init__.py`"
+    assert missing_on_the_page(planted) == ["losses/lost.py", "NOWHERE of losses/__init__.py"]
 
 
 def test_every_file_that_may_be_longer_has_a_reason(found):

@@ -21,7 +21,7 @@ from gapless.rows import as_rows
 from gapless.rows.copies.choose import COPY_THRESHOLDS
 from gapless.rows.products import curved
 from gapless.rows.weighted_gram import gram
-from gapless.solvers.linear.solve import SOLVERS, solve, solve_multinomial
+from gapless.solvers.linear.solve import SOLVERS, can_minimise, solve, solve_multinomial
 from gapless.solvers.loop import Stop
 
 
@@ -33,7 +33,7 @@ def steps(samples: Samples) -> Iterator[Step]:
         yield Step(f"products of rows, {name}", (*svm, *logistic), partial(_multiply, samples, X))
         for kind, loss in losses.BY_NAME.items():
             for solver in SOLVERS:
-                if solver == "coordinate_descent" or (solver == "newton") is not (kind == "hinge"):
+                if can_minimise(solver, loss):
                     run = partial(_solve, samples, X, loss, solver)
                     yield Step(f"{kind} by {solver}, {name}", users_of_loss(kind), run)
     for kind, loss in losses.BY_NAME.items():

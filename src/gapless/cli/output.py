@@ -50,19 +50,9 @@ def plain(value: Any) -> Any:
 def certificate_figures(certificate: Any) -> dict[str, Any]:
     """The numbers of a certificate, without its fingerprint."""
     names = (
-        "kind",
-        "status",
-        "primal",
-        "dual",
-        "gap",
-        "relative_gap",
-        "rounding",
-        "tol",
-        "n_iter",
-        "seconds",
-        "compile_seconds",
-        "solver",
-    )
+        "kind", "status", "primal", "dual", "gap", "relative_gap", "rounding", "tol", "n_iter", "seconds",
+        "compile_seconds", "solver",
+    )  # fmt: skip
     told = {name: getattr(certificate, name, None) for name in (*names, "backend")}
     least_squares = ("orthogonality", "rss", "r2", "rank", "condition")
     beyond = (*least_squares, "loss", "deviance", "decrement", "reach", "excess", "relative_excess")

@@ -10,7 +10,8 @@ from gapless._runtime.written import written
 from gapless.errors import no_probabilities_message
 from gapless.estimators.shared.constraints import check_parameter, options
 from gapless.estimators.shared.linear_classifier import LinearClassifier
-from gapless.solvers.linear.solve import DESCENTS
+from gapless.losses import BY_NAME
+from gapless.solvers.linear.solve import DESCENTS, SOLVERS, can_minimise
 
 
 def _has_no_probabilities(self: Any) -> bool:
@@ -150,8 +151,8 @@ class LinearSVC(LinearClassifier):
             raise NotImplementedError(
                 'multi_class="crammer_singer" is not offered; use sklearn.svm.LinearSVC(multi_class="crammer_singer").'
             )
-        hinge = ("interior_point", "semismooth") if self.loss == "hinge" else ("newton",)
-        check_parameter(self, "solver", [options("auto", "coordinate_descent", *hinge, *DESCENTS)])
+        solvers = (solver for solver in SOLVERS if can_minimise(solver, BY_NAME[self.loss]))
+        check_parameter(self, "solver", [options("auto", *solvers, *DESCENTS)])
         if self.C == float("inf") and self.solver != "auto":
             raise ValueError(f"solver={written(self.solver)} finds no hard margin: with C=inf leave solver='auto'.")
 

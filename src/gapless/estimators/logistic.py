@@ -19,8 +19,9 @@ from gapless.estimators.shared.linear_classifier import LinearClassifier
 from gapless.fits.likelihood import dependent_columns, fit_unpenalised, separation
 from gapless.fits.linear import LinearFit, fit_linear
 from gapless.fits.linear_encode import LinearRequest
+from gapless.losses import Logistic
 from gapless.readings.slackness import Slackness
-from gapless.solvers.linear.solve import DESCENTS
+from gapless.solvers.linear.solve import DESCENTS, SOLVERS, can_minimise
 
 
 class LogisticRegression(LinearClassifier):
@@ -159,7 +160,7 @@ class LogisticRegression(LinearClassifier):
         # scikit-learn's solvers: the optimum is the same, so the name has no effect here.
         "solver": [
             options(
-                "auto", "newton", "coordinate_descent", *DESCENTS,
+                "auto", *(solver for solver in SOLVERS if can_minimise(solver, Logistic())), *DESCENTS,
                 "lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga",
             )
         ],
@@ -173,7 +174,7 @@ class LogisticRegression(LinearClassifier):
                 f"l1_ratio={written(self.l1_ratio)}: L1 and elastic net are not offered; use "
                 'sklearn.linear_model.LogisticRegression(l1_ratio=..., solver="saga").'
             )
-        if self.C == math.inf and self.solver in ("coordinate_descent", *DESCENTS):
+        if self.C == math.inf and self.solver in (*SOLVERS, *DESCENTS) and self.solver != "newton":
             raise ValueError(
                 f"solver={written(self.solver)} needs a penalty: with C=inf there is Newton's method alone."
             )

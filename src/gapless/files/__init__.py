@@ -11,14 +11,6 @@ from gapless.files.read import read_data
 from gapless.files.svmlight import read_svmlight
 
 __all__ = [
-    "Dataset",
-    "Encoding",
-    "Expected",
-    "from_frame",
-    "load",
-    "read_csv",
-    "read_data",
-    "read_npz",
-    "read_svmlight",
+    "Dataset", "Encoding", "Expected", "from_frame", "load", "read_csv", "read_data", "read_npz", "read_svmlight",
     "save",
-]
+]  # fmt: skip

@@ -17,7 +17,6 @@ from scipy import sparse
 from gapless._compile.jit import compiled, instruction
 from gapless.gram.float32_error import TERMS, ErrorRates
 from gapless.gram.tiles import COLUMNS, RowTiles
-from gapless.kernels.rbf import RBF
 
 
 class BitTiles(RowTiles):
@@ -31,8 +30,8 @@ class BitTiles(RowTiles):
     def from_binary_rows(cls, kernel: Any, X: Any, dtype: Any) -> BitTiles:
         n, d = X.shape
         counts = np.arange(d + 1, dtype=np.float64)[None, :]
-        if isinstance(kernel, RBF):
-            table = np.exp(-kernel.gamma * counts)
+        if kernel.of_distances:
+            table = kernel.from_distances(counts)
         else:
             table = kernel.from_products(counts, np.zeros(1), np.zeros(d + 1))
         tiles = cls(kernel, np.empty((n, -(-d // 64)), np.uint64), np.ascontiguousarray(table[0], dtype))
@@ -57,7 +56,7 @@ class BitTiles(RowTiles):
     @property
     def apart(self) -> bool:
         """Whether bits that differ are counted, as distances need; else common bits are counted."""
-        return isinstance(self.kernel, RBF)
+        return bool(self.kernel.of_distances)
 
     @cached_property
     def rates(self) -> ErrorRates:

@@ -23,7 +23,6 @@ from gapless.gram.tiles import COLUMNS, RowTiles
 from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
-from gapless.kernels.rbf import RBF
 from gapless.kernels.sigmoid import Sigmoid
 from gapless.rows.products import Tick
 
@@ -148,7 +147,7 @@ class PointGram(Gram):
             self.X, self.laid_out = X, laid_out
             self.norms2 = laid_out.step**2 * laid_out.squares
         elif not sparse.issparse(X) or 8 * X.shape[0] * X.shape[1] <= max(cache_bytes, 24 * X.nnz):
-            centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if isinstance(kernel, RBF) else None
+            centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if kernel.of_distances else None
             self.laid_out = RowTiles.from_rows(kernel, X, np.float64, centre)
             self.X = self.laid_out.rows[:, : X.shape[1]]
             self.norms2 = np.einsum("ij,ij->i", self.X, self.X)
@@ -160,7 +159,7 @@ class PointGram(Gram):
         self.relative_error = None if isinstance(kernel, Sigmoid) else kernel.relative_error(*sizes)
 
     def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
-        if isinstance(self.kernel, RBF):
+        if self.kernel.of_distances:
             return super().sizes(rows, weights, at)
         lengths, out = np.sqrt(self.norms2), np.empty(len(at))
         for start in range(0, len(at), self.tile_rows):
@@ -239,15 +238,15 @@ class DifferenceGram(MatrixGram):
     """A Gaussian's Gram matrix from differences of rows: |x|^2 + |z|^2 - 2<x, z> has no correct digit where rows are far from 0
     and near each other."""
 
-    def __init__(self, kernel: RBF, X: Any, cache_bytes: int) -> None:
+    def __init__(self, kernel: Any, X: Any, cache_bytes: int) -> None:
         X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
         n, d = X.shape
         square = np.zeros((n, n))
         with np.errstate(over="ignore"):
             for column in X.T:
                 square += (column[:, None] - column[None, :]) ** 2
-            exponent = kernel.gamma * square
-        super().__init__(Precomputed(), np.exp(-exponent), cache_bytes)
+            values = kernel.from_distances(square)
+        super().__init__(Precomputed(), values, cache_bytes)
         # Beyond e^-745 a value is 0; below that its exponent is off by (d + 4) units.
         self.relative_error = 2.0**-49 + 745.0 * (d + 4) * 2.0**-53
         self.error = self.relative_error
@@ -289,7 +288,7 @@ def build_gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
     # A Gaussian's values that may be off by more than this share are made from differences of rows, which cost n^2 d.
     loose_error, most_differences = 1e-9, 4e9
     n, d = X.shape
-    loose = isinstance(kernel, RBF) and kernel.relative_error(d, float(found.norms2.max(initial=0.0))) > loose_error
+    loose = kernel.of_distances and kernel.relative_error(d, float(found.norms2.max(initial=0.0))) > loose_error
     loose = loose and bool(np.isfinite(found.norms2).all())  # else no distance is finite
     fits = 8 * n * n <= cache_bytes and n * n * d <= most_differences
     return DifferenceGram(kernel, X, cache_bytes) if loose and fits else found

@@ -18,7 +18,6 @@ from gapless.gram.tiles import RowTiles
 from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
-from gapless.kernels.rbf import RBF
 
 
 def predict_scores(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray) -> np.ndarray:
@@ -60,7 +59,7 @@ def predict_scores_by_part(
         if tiles is not None and laid_out is not None:
             tiles.add_predictions(out, laid_out.rows, columns, parts)
             return out
-        centre = V.mean(axis=0, dtype=np.float64) if isinstance(kernel, RBF) else None
+        centre = V.mean(axis=0, dtype=np.float64) if kernel.of_distances else None
         RowTiles.from_rows(kernel, V, dtype, centre).add_predictions(out, X, columns, parts)
     else:
         for k, part in enumerate(parts):

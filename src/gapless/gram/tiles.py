@@ -54,7 +54,7 @@ class RowTiles:
     def from_rows(cls, kernel: Any, X: Any, dtype: Any, centre: np.ndarray | None = None) -> RowTiles:
         """Rows of X, less a centre: distances stay, and |x|^2 + |z|^2 - 2<x, z> loses the fewest digits."""
         n, d = X.shape
-        tiles = cls(kernel, np.empty((n, d + (2 if isinstance(kernel, RBF) else 0)), dtype), centre)
+        tiles = cls(kernel, np.empty((n, d + (2 if kernel.of_distances else 0)), dtype), centre)
         tiles.lay_out_all(X)
         return tiles
 
@@ -70,7 +70,7 @@ class RowTiles:
     def lay_out(self, X: Any, rows: np.ndarray) -> None:
         """Write rows of X as rows of tiles."""
         X = X.toarray() if sparse.issparse(X) else X
-        if isinstance(self.kernel, RBF):
+        if self.kernel.of_distances:
             X = np.ascontiguousarray(X, None if X.dtype == np.float32 else np.float64)
             # A kernel would be compiled once more for arrays that cannot be written to.
             X = X if X.flags.writeable else X.copy()
@@ -292,7 +292,7 @@ def cut_into_tiles(parts: list[slice], n: int, width: int) -> list[tuple[int, li
 def pack_panels(kernel: Any, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
     """Rows of the left side as panels of the right side."""
     panels = np.empty((-(-index.size // TERMS), rows.shape[1], TERMS), rows.dtype)
-    gaussian = isinstance(kernel, RBF)
+    gaussian = kernel.of_distances
     scale = 2.0 * kernel.gamma if gaussian else float(getattr(kernel, "gamma", 1.0))
     some = CHUNK // TERMS
 

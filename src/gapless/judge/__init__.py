@@ -9,27 +9,12 @@ from .check import check
 from .errors import CertificateError, DataError, ModelFileError
 from .files.model_file import read
 from .fingerprint import fingerprint, row_hashes
-from .linear.labels import gap_safe_labels
 from .linear.recompute import Figures, Task, distance_bound, evaluate, row_weights
 from .separation.reader import read_proof
 from .verdict import Claim, Verdict
 
 __all__ = [
-    "CertificateError",
-    "Claim",
-    "DataError",
-    "Figures",
-    "ModelFileError",
-    "Task",
-    "Verdict",
-    "check",
-    "distance_bound",
-    "evaluate",
-    "fingerprint",
-    "gap_safe_labels",
-    "read",
-    "read_proof",
-    "row_hashes",
-    "row_weights",
-]
+    "CertificateError", "Claim", "DataError", "Figures", "ModelFileError", "Task", "Verdict", "check",
+    "distance_bound", "evaluate", "fingerprint", "read", "read_proof", "row_hashes", "row_weights",
+]  # fmt: skip
 starting.over()

@@ -14,6 +14,7 @@ class Function:
     call: Callable[[Any, Any], Any]
     shift: float = 0.0
     name = "callable"
+    of_distances = False
     positive = None
 
     def values(self, X: Any, Z: Any) -> np.ndarray:

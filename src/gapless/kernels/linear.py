@@ -10,6 +10,7 @@ import numpy as np
 @dataclass(frozen=True)
 class Linear:
     name = "linear"
+    of_distances = False
     positive = True
 
     def from_products(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

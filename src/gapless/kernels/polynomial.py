@@ -13,6 +13,7 @@ class Polynomial:
     gamma: float
     coef0: float
     name = "poly"
+    of_distances = False
 
     @property
     def positive(self) -> bool | None:

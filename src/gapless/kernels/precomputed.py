@@ -13,4 +13,5 @@ from dataclasses import dataclass
 class Precomputed:
     shift: float = 0.0
     name = "precomputed"
+    of_distances = False
     positive = None

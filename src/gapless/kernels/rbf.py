@@ -11,7 +11,12 @@ import numpy as np
 class RBF:
     gamma: float
     name = "rbf"
+    of_distances = True
     positive = True
+
+    def from_distances(self, square: np.ndarray) -> np.ndarray:
+        """Kernel values from |x - z|^2."""
+        return np.exp(-self.gamma * square)
 
     def from_products(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Kernel values from inner products and squared norms, in place: |x - z|^2 = |x|^2 + |z|^2 - 2<x, z>."""

@@ -12,6 +12,7 @@ class Sigmoid:
     gamma: float
     coef0: float
     name = "sigmoid"
+    of_distances = False
     positive = False
 
     def from_products(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

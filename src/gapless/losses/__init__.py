@@ -23,13 +23,6 @@ from gapless.losses.squared_hinge import SquaredHinge
 BY_NAME = {"hinge": Hinge(), "squared_hinge": SquaredHinge(), "logistic": Logistic(), "squared": Squared()}
 
 __all__ = [
-    "BY_NAME",
-    "EpsilonInsensitive",
-    "Exponential",
-    "Hinge",
-    "Logistic",
-    "Perceptron",
-    "Softmax",
-    "Squared",
+    "BY_NAME", "EpsilonInsensitive", "Exponential", "Hinge", "Logistic", "Perceptron", "Softmax", "Squared",
     "SquaredHinge",
-]
+]  # fmt: skip

@@ -38,9 +38,9 @@ def bind(loss: type, functions: dict[str, Any]) -> None:
 
 
 def function(loss: type, verb: str) -> Callable[..., float]:
-    """The function that is bound to a verb of a loss. The first call imports `losses/compiled`, which binds all of ours."""
+    """The function that is bound to a verb of a loss. The first call imports the file of the loss in `losses/compiled`."""
     if (loss, verb) not in _functions:
-        importlib.import_module("gapless.losses.compiled")
+        importlib.import_module(f"gapless.losses.compiled.{loss.__module__.rpartition('.')[2]}")
     return _functions[loss, verb]
 
 

@@ -45,6 +45,7 @@ from gapless.encode.labels import encode_labels
 from gapless.encode.weights import check_sample_weight, costs
 from gapless.errors import CertificateError, short
 from gapless.gram.blocks import build_gram
+from gapless.kernels.named import takes_gamma
 from gapless.problems.hard_margin import HardMargin
 from gapless.problems.kernel import KernelDual
 from gapless.problems.linear import LinearProblem
@@ -120,7 +121,7 @@ class KernelReduction(Reduction):
     def estimator(self) -> Any:
         """An unfitted copy of the model, with the width and the class weights that all rows gave."""
         copy = super().estimator()
-        if isinstance(self.model.gamma, str) and self.model.kernel in ("rbf", "poly", "sigmoid"):
+        if isinstance(self.model.gamma, str) and takes_gamma(self.model.kernel):
             copy.set_params(gamma=self.model._gamma)
         return copy
 

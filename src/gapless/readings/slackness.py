@@ -24,7 +24,7 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.judge.kernel.labels import safe_sides
+from gapless.solvers.kernel.proved_sides import prove_sides
 
 DUAL = ("alpha = 0", "0 < alpha < c", "alpha = c")
 PRIMAL = ("y f > 1", "y f = 1", "y f < 1")
@@ -274,4 +274,4 @@ def certified_sides(
     radius = math.sqrt(max(0.0, gap) + rounding) * (1.0 + 1e-12)
     off = rounding / max(float(c.max(initial=0.0)), largest, 1e-300)
     reach = norms * radius * (1.0 + 1e-12) + off + scores_off
-    return safe_sides(scores - reach, scores + reach, np.arange(sign.size), sign, tau, c, totals)
+    return prove_sides(scores - reach, scores + reach, sign, tau, c, totals)

@@ -30,29 +30,7 @@ from gapless.rows.shape import (
 from gapless.rows.weighted_gram import gram, row_products
 
 __all__ = [
-    "BLOCK_ROWS",
-    "CsrRows",
-    "DenseRows",
-    "Rows",
-    "as_rows",
-    "block_rows",
-    "combine",
-    "combine_many",
-    "curved",
-    "gram",
-    "is_dense",
-    "is_sparse",
-    "longest_row",
-    "n_features",
-    "n_rows",
-    "n_stored",
-    "norms2",
-    "row_products",
-    "sample",
-    "scores",
-    "scores_many",
-    "slice_rows",
-    "squares",
-    "sum_length",
-    "take_rows",
-]
+    "BLOCK_ROWS", "CsrRows", "DenseRows", "Rows", "as_rows", "block_rows", "combine", "combine_many", "curved",
+    "gram", "is_dense", "is_sparse", "longest_row", "n_features", "n_rows", "n_stored", "norms2", "row_products",
+    "sample", "scores", "scores_many", "slice_rows", "squares", "sum_length", "take_rows",
+]  # fmt: skip

@@ -20,23 +20,9 @@ _add_names({f"gapless.theory.{name}": place for name, place in _PLACES.items()})
 
 #: What a newcomer should see of this room.
 _MODULES = (
-    "averaging",
-    "bias_variance",
-    "compression",
-    "confusion",
-    "convexity",
-    "global_minimum",
-    "growth",
-    "hoeffding",
-    "information",
-    "learning_curve",
-    "leave_one_out",
-    "overfitting",
-    "pac_bayes",
-    "pseudo_inverse",
-    "vc",
-    "votes",
-)
+    "averaging", "bias_variance", "compression", "confusion", "convexity", "global_minimum", "growth", "hoeffding",
+    "information", "learning_curve", "leave_one_out", "overfitting", "pac_bayes", "pseudo_inverse", "vc", "votes",
+)  # fmt: skip
 
 #: Functions of this room, by the module that defines them.
 _FUNCTIONS = {"cross_entropy": "information", "entropy": "information", "kl": "information"}

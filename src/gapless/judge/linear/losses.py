@@ -23,6 +23,12 @@ HARD = "hard_margin"
 Bounds = tuple[np.ndarray, np.ndarray]
 
 
+def refuse_unknown(loss: str, *known: str) -> None:
+    """A loss that has no formula is not judged by that of another one."""
+    if loss not in known:
+        raise ValueError(f"unknown loss {loss!r}")
+
+
 def _margins(y: np.ndarray, z_low: np.ndarray, z_high: np.ndarray) -> Bounds:
     """yz, exactly, for y = +-1."""
     return np.where(y > 0, z_low, -z_high), np.where(y > 0, z_high, -z_low)
@@ -51,6 +57,7 @@ def loss_bounds(loss: str, y: np.ndarray, z_low: np.ndarray, z_high: np.ndarray)
         # Without a subtraction: 1 - yz rounded outward would deny a margin that is exactly 1.
         low, high = _margins(y, z_low, z_high)
         return np.where(high < 1.0, np.inf, 0.0), np.where(low < 1.0, np.inf, 0.0)
+    refuse_unknown(loss, "squared_hinge")
     return np.maximum(0.0, down(low * low)), up(high * high)
 
 
@@ -75,6 +82,7 @@ def feasible(loss: str, y: np.ndarray, c: np.ndarray, u: np.ndarray) -> np.ndarr
     """Which u_i lie in the domain of the dual, decided without rounding; u_i = 0 where c_i = 0."""
     if loss == "squared":
         return np.isfinite(u) & ((c > 0) | (u == 0))
+    refuse_unknown(loss, "hinge", "squared_hinge", "logistic", HARD)
     alpha = u * y  # exact
     inside = np.isfinite(u) & (alpha >= 0)
     return inside & ((c > 0) | (u == 0)) if loss in ("squared_hinge", HARD) else inside & (alpha <= c)
@@ -98,6 +106,7 @@ def dual_bounds(loss: str, y: np.ndarray, c: np.ndarray, u: np.ndarray) -> Bound
         alpha, factor = u * y, 0.25
         linear_low = linear_high = alpha
     else:
+        refuse_unknown(loss, "squared")
         factor = 0.5
         linear = u * y
         exact = np.abs(y) == 1.0

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arithmetic.exact_elementary import BITS, entropy_fractions, log_fractions, softplus_fractions, sqrt_fractions
 from ..arithmetic.rounding import Interval
-from .losses import HARD, feasible
+from .losses import HARD, feasible, refuse_unknown
 from .recompute import Task
 
 Pair = tuple[Fraction, Fraction]
@@ -167,6 +167,7 @@ class _Exact:
         if loss == "logistic":
             signed = (-m if sign > 0 else m for sign, m in zip(self.signs.tolist(), z.integers, strict=True))
             return weighted_sum(c, (softplus_fractions(scaled(m, z.exponent)) for m in signed))
+        refuse_unknown(loss, "squared", "hinge", "squared_hinge", HARD)
         exponent = min(z.exponent, self.y.exponent)
         lift = z.exponent - exponent
         targets = [y << (self.y.exponent - exponent) for y in self.y.integers]
@@ -212,6 +213,7 @@ class _Exact:
             pairs = zip(u.integers, c.integers, strict=True)
             shares = (scaled(abs(m), u.exponent) / scaled(weight, c.exponent) for m, weight in pairs)
             return weighted_sum(c, map(entropy_fractions, shares))
+        refuse_unknown(loss, "squared_hinge", "squared")
         low_sum = high_sum = 0
         # sum u y - factor * sum u^2 / c, the quotients rounded on a grid that is fine for the largest c
         factor = Fraction(1, 4) if loss == "squared_hinge" else Fraction(1, 2)

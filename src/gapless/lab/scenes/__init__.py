@@ -9,17 +9,9 @@ from typing import Any
 from gapless.lab.scene import Scene
 
 NAMES = (
-    "perceptron",
-    "margin",
-    "kernels",
-    "descent",
-    "three_models",
-    "ensembles",
-    "bias_variance",
-    "generalisation",
-    "convexity",
-    "your_data",
-)
+    "perceptron", "margin", "kernels", "descent", "three_models", "ensembles", "bias_variance", "generalisation",
+    "convexity", "your_data",
+)  # fmt: skip
 
 
 @functools.cache

@@ -1,5 +1,1 @@
-"""The verbs of each loss, compiled into kernels: importing this room binds them to the losses' classes."""
-
-from gapless.losses.compiled import hinge, logistic, perceptron, squared, squared_hinge
-
-__all__ = ["hinge", "logistic", "perceptron", "squared", "squared_hinge"]
+"""The verbs of each loss, compiled into kernels. A loss and its file here have one name."""

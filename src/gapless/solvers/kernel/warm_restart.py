@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gapless.judge.kernel.labels import safe_sides
 from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.kernel.level import NestedLevel
+from gapless.solvers.kernel.proved_sides import prove_sides
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.kernel.working_set import WorkingSet
 from gapless.solvers.loop import Ended, Loop, Stop, Watch
@@ -117,10 +117,7 @@ def _add(level: NestedLevel, columns: np.ndarray, v: np.ndarray, loop: Loop) -> 
 def _find_undecided(problem: KernelDual, scores: np.ndarray, gap: float) -> np.ndarray:
     """The rows that may be on either side: every w* is within sqrt(gap) of w = sum u phi, and the offset is enclosed."""
     reach = np.sqrt(np.maximum(problem.gram.diagonal, 0.0) * max(gap, 0.0)) * (1.0 + 1e-9)
-    sides = safe_sides(
-        scores - reach, scores + reach, np.arange(problem.n), problem.sign, problem.tau, problem.c, problem.totals
-    )
-    return sides == 0
+    return prove_sides(scores - reach, scores + reach, problem.sign, problem.tau, problem.c, problem.totals) == 0
 
 
 def _working_set(problem: KernelDual, beta: np.ndarray, h: np.ndarray, gap: float, open_: np.ndarray) -> np.ndarray:

@@ -37,7 +37,8 @@ from gapless.solvers.loop import SMALL_FIT_VALUES, Ended, Loop, Stop, Watch
 from gapless.solvers.newton_system import FACTORED_COLUMNS
 from gapless.solvers.solution import Solution, Status
 
-SOLVERS = ("coordinate_descent", "semismooth", "interior_point", "newton")
+#: The solvers that can be asked for, and what they ask of a loss's fact `smooth`; None: nothing.
+SOLVERS = {"coordinate_descent": None, "semismooth": False, "interior_point": False, "newton": True}
 #: A solver's name, and what runs it.
 Step = tuple[str, Callable[[], None]]
 
@@ -178,7 +179,7 @@ def _plan(problem: LinearProblem, loop: Loop, wishes: Wishes) -> list[Step]:
         "newton": partial(newton, problem, loop, theta),
     }
     if solver != "auto":
-        if (solver == "newton") is hinge and solver != "coordinate_descent":
+        if not can_minimise(solver, problem.loss):
             raise NotForThisLoss(f"solver={written(solver)} cannot minimise this loss")
         return [(solver, parts[solver])]
     if hinge:
@@ -220,6 +221,11 @@ def _plan_hinge(
     if not can_solve(problem):
         names = ["semismooth", "coordinate_descent"]
     return [(name, parts[name]) for name in names]
+
+
+def can_minimise(solver: str, loss: Any) -> bool:
+    """Whether this one of `SOLVERS` is for this loss."""
+    return SOLVERS[solver] in (None, loss.smooth)
 
 
 def _is_small(problem: LinearProblem) -> bool:

@@ -27,8 +27,11 @@ from gapless._runtime.results import result
 from gapless.certificates.fingerprint import digest_of_ones
 from gapless.certificates.model_document import decode_float
 from gapless.certificates.verify import as_matrix
-from gapless.judge import gap_safe_labels
+from gapless.kernels.named import named_kernel, takes_gamma
+from gapless.losses import BY_NAME
+from gapless.problems.linear import LinearProblem
 from gapless.readings.reduce import has_free_row
+from gapless.readings.rows_outside import prove_outside
 from gapless.readings.slackness import certified_sides
 from gapless.theory.fitted_rows import check_fitted_rows, is_pipeline
 from gapless.theory.generalisation.compression_bounds import Compression, one_sided
@@ -129,7 +132,7 @@ def refuse_broken(model: Any) -> Any:
     if not all(decode_float(w) > 0.0 for w in model.certificate_.statement["problem"]["class_weight"]):
         raise ValueError("a class of weight 0 has no support vectors: its errors change nothing, and are not bounded")
     if name == "SVC":
-        if model.kernel in ("rbf", "poly", "sigmoid") and model.gamma == "scale":
+        if takes_gamma(model.kernel) and model.gamma == "scale":
             raise ValueError(
                 'gamma="scale" is computed from the training rows, which voids the bound: a number, or "auto"'
             )
@@ -172,29 +175,29 @@ def count_kept_rows(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
     sub = certificate.subproblems[0]
     if linear:
         w, b = np.asarray(certificate.arrays["coef"][0], float), float(certificate.arrays["intercept"][0])
-        scale = decode_float(problem["offset_scale"])
-        side = -gap_safe_labels(as_matrix(X), signs, c, problem["loss"], problem["offset"], w, b, u, scale).side
+        fitted = LinearProblem.build(
+            as_matrix(X), signs.astype(np.int8), c, BY_NAME[problem["loss"]], problem["offset"],
+            decode_float(problem["offset_scale"]),
+        )  # fmt: skip
+        needed = ~prove_outside(fitted, fitted.join(w, b), u)
     else:
         known = getattr(model, "_scores", None)  # of the fit; a model from a file makes them anew
         if known is None:
             known = [np.asarray(model.decision_function(X), float) - float(certificate.arrays["scalars"][0, 0])]
-        side = certified_sides(
+        sides = certified_sides(
             known[0], _norms(model, X), signs, np.ones(len(signs)), c, (0.0,), (1.0 + gap_share) * sub.gap,
             (1.0 + gap_share) * sub.rounding, float(alpha.max(initial=0.0)),
         )  # fmt: skip
-    return int(np.count_nonzero(side >= 0)), True, ends
+        needed = sides >= 0
+    return int(np.count_nonzero(needed)), True, ends
 
 
 def _norms(model: Any, X: Any) -> np.ndarray:
     """|phi(x)| of every row, rounded up."""
-    kernel = model.certificate_.statement["problem"]["kernel"]
-    if kernel["name"] == "rbf":
-        return np.ones(X.shape[0])
+    told = model.certificate_.statement["problem"]["kernel"]
+    numbers = (decode_float(told[each]) for each in ("gamma", "coef0"))
+    kernel = named_kernel(told["name"], told["degree"], *numbers)
     squares = np.asarray(
         X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X), float
     ).ravel()
-    if kernel["name"] == "poly":
-        squares = (decode_float(kernel["gamma"]) * squares + abs(decode_float(kernel["coef0"]))) ** int(
-            kernel["degree"]
-        )
-    return np.sqrt(squares) * (1.0 + 1e-9)
+    return np.asarray(np.sqrt(kernel.diagonal(squares)) * (1.0 + 1e-9))

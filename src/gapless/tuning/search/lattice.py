@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
+from gapless.kernels.named import takes_gamma
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def default_lattice(model: Any, y: Any = None) -> Lattice:
     axes: dict[str, Any] = {}
     if "C" in own:
         axes["C"] = tuple(2.0**k for k in range(-5, 16, 2)) if "gamma" in own else tuple(2.0**k for k in range(-10, 11))
-    if "gamma" in own and own.get("kernel") in ("rbf", "poly", "sigmoid"):
+    if "gamma" in own and takes_gamma(own.get("kernel")):
         axes["gamma"] = tuple(2.0**k for k in range(-15, 4, 2))
     if "alpha" in own and not axes:
         axes["alpha"] = tuple(10.0**k for k in np.arange(-4.0, 4.25, 0.5))
