@@ -18,6 +18,7 @@ pass and move in none, so that each pass is followed by some over the few that a
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -83,13 +84,16 @@ class _Ascent:
     """A dual point u with theta = sum u (x, s), the offset b0 around which s penalises b, and the examples still visited."""
 
     stretch = 8  #: rows that are visited one after the other where passes go by stretches
+    inside_share = 5  #: examples inside their box are visited again where they are at most 1/5 of those still visited
 
     def __init__(
         self, problem: LinearProblem, loop: Loop, start: np.ndarray | None, seed: int, order: np.ndarray | None
     ) -> None:
         self.problem, self.loop = problem, loop
         loss, n = problem.loss, problem.n
-        self.bounded: bool = loss.sparse_dual
+        self.n, self.free, self.bounded = n, problem.free, loss.sparse_dual
+        #: Where no more than ``few`` examples are still visited, a whole pass is short as it is.
+        self.repeats_inside, self.few = problem.free and not loss.smooth, n / self.inside_share**2
         rows: Any = problem.rows
         if not loss.smooth and R.is_sparse(rows):
             rows = best_copy(rows, "random")
@@ -159,59 +163,52 @@ class _Ascent:
 
     def visit_active(self, aim: float) -> None:
         """One pass over the examples still visited; ``done`` where their slopes are below ``aim``."""
-        problem, loop, size = self.problem, self.loop, self.size
-        shuffle(self.active[:size], self.random, self.stretch if self.passes == 0 else self.together)
-        stays, high, low = self._sweep_active()
-        self.work += size / problem.n
-        if problem.free and not problem.loss.smooth:
-            self._sweep_inside(stays)
+        loop, size, free = self.loop, self.size, self.free
+        active = self.active[:size]
+        shuffle(active, self.random, self.stretch if self.passes == 0 else self.together)
+        stays, high, low = self._sweep_active(active)
+        self.work += size / self.n
+        if self.repeats_inside and size > self.few:
+            self._sweep_inside(active, stays)
         self.passes += 1
-        loop.n_iter = max(loop.n_iter, int(np.ceil(self.work)))
+        loop.n_iter = max(loop.n_iter, math.ceil(self.work))
         self.size = keep_staying(self.active, stays)
         self.spread = high - low
         # How far b0 is to move says as much about what is left as the slopes do, and where it says more, it is time to move.
-        ahead_of_b0 = abs(self.s * self.theta[-1]) if problem.free and self.bounded else 0.0
+        ahead_of_b0 = abs(self.s * self.theta[-1]) if free and self.bounded else 0.0
         self.done = max(self.spread, ahead_of_b0) <= aim or self.size == 0
         due = self.done or not self.bounded or self.passes == 1 or self.passes % 3 == 0
-        if problem.free and (due or ahead_of_b0 > 0.2 * self.spread):
+        if free and (due or ahead_of_b0 > 0.2 * self.spread):
             self.b0 += self.s * self.theta[-1]
         self.shrinking = Shrinking(high if high > 0 else np.inf, low if low < 0 else -np.inf)
 
-    def _sweep_active(self) -> tuple[np.ndarray, float, float]:
+    def _sweep_active(self, active: np.ndarray) -> tuple[np.ndarray, float, float]:
         """Which examples stay, and the largest and the smallest slope."""
-        size, step = self.size, self.examples_per_tick
-        stays = np.ones(size, dtype=bool)
-        slopes = np.array([-np.inf, np.inf])
+        size, step, shrinking = active.size, self.examples_per_tick, self.shrinking
+        stays, slopes = np.ones(size, dtype=bool), np.array([-np.inf, np.inf])
+        here = self.coordinates, self.rows, self.u
         for first in range(0, size, step):
-            chosen = self.active[first : min(size, first + step)]
+            chosen = active[first : first + step]
             if self.logits is not None:
-                sweep_logistic(self.coordinates, self.rows, self.u, self.logits, self.theta, self.b0, chosen, slopes)
+                sweep_logistic(*here, self.logits, self.theta, self.b0, chosen, slopes)
             else:
-                self._sweep(chosen, stays[first : first + step], self.shrinking, slopes)
+                sweep(*here, self.theta, self.b0, chosen, stays[first : first + step], shrinking, self.bounded, slopes)
             self.loop.tick()
         high, low = slopes.tolist()
         return stays, high, low
 
-    def _sweep(self, chosen: np.ndarray, stays: np.ndarray, shrinking: Shrinking, slopes: np.ndarray) -> None:
-        u, theta = self.u, self.theta
-        sweep(self.coordinates, self.rows, u, theta, self.b0, chosen, stays, shrinking, self.bounded, slopes)
-
-    def _sweep_inside(self, stays: np.ndarray) -> None:
+    def _sweep_inside(self, active: np.ndarray, stays: np.ndarray) -> None:
         """Visit the examples strictly inside their box again, where they are few: at a good offset they alone move."""
-        # at most 1/share of the examples still visited get this many sweeps; a9a, w8a need fewest passes so
-        share, again = 5, 3
-        n, active = self.problem.n, self.active[: self.size]
-        if active.size * share * share <= n:  # a whole pass is short as it is
-            return
+        again = 3  # a9a, w8a need fewest passes so
         found = np.empty_like(active)
         inside = found[: find_inside(active, stays, self.u, self.problem.c, found)].copy()
-        if inside.size * share >= active.size:
+        if inside.size * self.inside_share >= active.size:
             return
-        all_stay, slopes = np.ones(inside.size, dtype=bool), np.zeros(2)
+        here, all_stay, slopes = (self.coordinates, self.rows, self.u), np.ones(inside.size, dtype=bool), np.zeros(2)
         for _ in range(again):
             shuffle(inside, self.random, 1)
-            self._sweep(inside, all_stay, Shrinking(), slopes)
-        self.work += again * inside.size / n
+            sweep(*here, self.theta, self.b0, inside, all_stay, Shrinking(), self.bounded, slopes)
+        self.work += again * inside.size / self.n
         self.loop.tick()
 
     # -- looks at the gap ----------------------------------------------------------------------------------------
