@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -119,15 +120,18 @@ def _sum(rows: RowsOrCopy, weights: np.ndarray, p: Any, squared: Any, tick: Tick
     return add_in_order(sums)
 
 
-def _cuts(rows: RowsOrCopy, n: int, most: int = 64) -> list[int]:
+def _cuts(rows: RowsOrCopy, n: int, most: int = 64) -> tuple[int, ...]:
     """Where to cut n rows into parts of some `values_per_thread` values, by shape alone."""
-    worth = ROW_THRESHOLDS.values_per_thread if is_dense(rows) else ROW_THRESHOLDS.values_per_thread // 2
-    parts = max(1, min(most, n, int(n_stored(rows) / worth)))
-    parts = max(parts, -(-n_stored(rows) // ROW_THRESHOLDS.values_per_tick))
-    return [n * k // parts for k in range(parts + 1)]
+    return _cut(n, n_stored(rows), ROW_THRESHOLDS.values_per_thread // (1 if is_dense(rows) else 2), most)
 
 
-def _sums(rows: RowsOrCopy) -> tuple[list[int], np.ndarray, int]:
+@lru_cache(maxsize=256)
+def _cut(n: int, stored: int, worth: int, most: int) -> tuple[int, ...]:
+    parts = max(1, min(most, n, int(stored / worth)), -(-stored // ROW_THRESHOLDS.values_per_tick))
+    return tuple(n * k // parts for k in range(parts + 1))
+
+
+def _sums(rows: RowsOrCopy) -> tuple[tuple[int, ...], np.ndarray, int]:
     """Parts of the rows, a sum of d + 1 entries for each, and how many rows are added up before they join a sum.
 
     Clearing and adding a sum must cost little beside the rows in it, so wide sparse data has longer blocks, and fewer.
@@ -138,7 +142,7 @@ def _sums(rows: RowsOrCopy) -> tuple[list[int], np.ndarray, int]:
     return ends, np.zeros((len(ends) - 1, d)), block_rows(rows)
 
 
-def cut_for_two_reads(rows: RowsOrCopy) -> tuple[list[int], np.ndarray, int]:
+def cut_for_two_reads(rows: RowsOrCopy) -> tuple[tuple[int, ...], np.ndarray, int]:
     """`_sums` for a pass that reads every block twice: a dense one then has to stay in the second-level cache."""
     ends, sums, block = _sums(rows)
     if is_dense(rows):
