@@ -279,7 +279,7 @@ def shared_out(model, X, y, limits):
         patch.setattr(
             hard_margin,
             "solve_hard_margin",
-            lambda problem, stop, **more: solve(problem, replace(stop, seconds=next(given)), **more),
+            lambda problem, stop, *more: solve(problem, replace(stop, seconds=next(given)), *more),
         )
         return fitted(model, X, y)
 
