@@ -18,7 +18,7 @@ from gapless.gram.class_pairs import load_row
 LANES = 128
 
 
-@compiled(vectorise=True, finite=True)
+@compiled(vectorise=True, finite=True, inner=True)
 def _largest(lanes, half):
     """The maximum of the lanes; ``half`` is written to."""
     a, b = lanes[: LANES // 2], lanes[LANES // 2 :]
@@ -33,7 +33,7 @@ def _largest(lanes, half):
     return max(max(p, q), max(r, s))
 
 
-@compiled
+@compiled(inner=True)
 def _open_box(u, low, high, allowed, diagonal, rises, falls, bend, never):
     """0 for each variable that can rise, or fall, ``never`` for all others and for the padding, which has a bend of 1."""
     zero, one = rises.dtype.type(0.0), rises.dtype.type(1.0)
@@ -47,7 +47,7 @@ def _open_box(u, low, high, allowed, diagonal, rises, falls, bend, never):
             falls[j] = zero if u[j] > low[j] else never
 
 
-@compiled(vectorise=True, finite=True)
+@compiled(vectorise=True, finite=True, inner=True)
 def _find_largest(lanes, top, v, rises):
     """The place of the maximum ``top`` of v + rises, searched in the first lane that holds it; -1 where none does."""
     for j in range(LANES):
