@@ -112,20 +112,26 @@ def peers() -> dict[str, Callable[[Any, Any, float, float], Callable[[], Any]]]:
 
 
 def coefficients(model: Any, X: np.ndarray, y: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
-    """u = a y over all rows, for each pair of classes."""
-    classes = np.unique(y)
+    """u = a y over all rows, for each pair of classes, by their places among the sorted labels.
+
+    The pairs of a model stand in the order of *its* labels: sorted in scikit-learn, as they first appear in the rows in LIBSVM.
+    """
+    classes = order = np.unique(y)
     if hasattr(model, "dual_coef_"):
         dual = model.dual_coef_.toarray() if sparse.issparse(model.dual_coef_) else np.asarray(model.dual_coef_, float)
         support = np.asarray(model.support_).ravel().astype(int)
     else:  # libsvm's own
         dual = np.array([[row[k] for row in model.get_sv_coef()] for k in range(len(classes) - 1)])
         support = np.array(model.get_sv_indices()) - 1
+        order = np.array(model.get_labels())
     found = {}
     for i, j in combinations(range(len(classes)), 2):
         u = np.zeros(len(y))
-        own, other = y[support] == classes[i], y[support] == classes[j]
+        own, other = y[support] == order[i], y[support] == order[j]
         u[support[own]], u[support[other]] = dual[j - 1, own], dual[i, other]
-        found[i, j] = u if u[y == classes[j]].sum() <= 0.0 else -u  # the first class positive, whoever's sign it was
+        first, second = sorted((int(np.searchsorted(classes, order[i])), int(np.searchsorted(classes, order[j]))))
+        positive = u[y == classes[second]].sum() <= 0.0
+        found[first, second] = u if positive else -u  # the first class positive, whoever's sign it was
     return found
 
 

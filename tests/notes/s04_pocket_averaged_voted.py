@@ -12,7 +12,7 @@ y = np.array([1, 1, 1, -1, -1, -1, -1])  # the last row lies among the others' s
 # The pocket keeps the weights with the fewest errors. The least that any line can make: over all dichotomies of these points.
 least = int((theory.growth.dichotomies(X).labels != y).sum(axis=1).min())
 assert least == 1
-pocket = Perceptron(variant="pocket", random_state=0).fit(X, y)
+pocket = Perceptron(variant="pocket", random_state=0, certify=True).fit(X, y)
 assert int((pocket.predict(X) != y).sum()) == least
 
 # The averaged perceptron's weights are the mean over all visits: on two rows, by hand.

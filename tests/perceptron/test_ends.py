@@ -33,6 +33,7 @@ def run_endless(seeds):
         offset, shuffle = bool(rng.integers(2)), bool(rng.integers(2))
         model = Perceptron(
             tol=[None, 1e-3][seed % 2],
+            certify=["auto", True][seed % 2],
             shuffle=shuffle,
             max_iter=-1,
             fit_intercept=offset,
@@ -81,7 +82,7 @@ def test_the_advice_of_the_warning_gives_no_warning():
     X, y = XOR
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = Perceptron(shuffle=False, variant="pocket").fit(X, y)
+        model = Perceptron(shuffle=False, variant="pocket", certify=True).fit(X, y)
     assert model.status_ == "infeasible"
 
 
@@ -99,28 +100,78 @@ def test_a_cycle_of_rounded_numbers_is_not_taken_for_a_proof():
         assert proves(model.certificate_.witness, X, y, True)
 
 
-def test_tol_ends_a_large_fit_without_a_word_and_asks_in_a_small_one():
+@pytest.mark.parametrize("n", [500, 9000])
+def test_tol_ends_a_fit_without_a_word_and_the_proof_is_asked_for(n):
     rng = np.random.default_rng(2)
-    X = rng.normal(size=(9000, 50))
-    y = (X[:, 0] + rng.normal(size=9000) > 0).astype(int)
+    X = rng.normal(size=(n, 50))
+    y = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
     model = Perceptron().fit(X, y)  # no warning
-    assert model.status_ == "stalled"
+    assert (model.status_, model.certificate_.kind) == ("stalled", "heuristic")
     assert model.n_iter_ < 1000
-    assert "no direction is known" in str(model.certificate_)
-    with pytest.warns(ConvergenceWarning, match="no hyperplane"):
-        assert Perceptron().fit(X[:500], y[:500]).status_ == "infeasible"
-    with pytest.warns(ConvergenceWarning, match="no hyperplane"):
-        assert Perceptron(certify=True, tol=None).fit(X, y).status_ == "infeasible"
+    assert "was not asked (certify=True asks)" in str(model.certificate_)
+    assert verify(model, X, y)
+    for given in ({"certify": True}, {"tol": None}, {"certify": True, "tol": None}):
+        with pytest.warns(ConvergenceWarning, match="no hyperplane"):
+            proved = Perceptron(**given).fit(X, y)
+        assert (proved.status_, proved.certificate_.kind) == ("infeasible", "bound")
+        assert verify(proved, X, y)
 
 
-def test_a_small_separable_fit_goes_on_beyond_tol():
+def many_passes(X, y, **given):
+    """A fit of so many passes that a proof costs less than a fifth of it: tol is below what its loss wavers by."""
+    return Perceptron(tol=1e-300, n_iter_no_change=10_000, shuffle=False, **given).fit(X, y)
+
+
+def test_a_proof_that_costs_little_is_added_and_changes_no_weights():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(30_000, 1))
+    noise = (X[:, 0] + rng.normal(size=30_000) > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message="Perceptron stopped at max_iter")
+        model, bare = many_passes(X, noise), many_passes(X, noise, certify=False)
+    assert (model.status_, bare.status_) == ("infeasible", "max_iter")
+    assert (model.certificate_.kind, bare.certificate_.kind) == ("bound", "heuristic")
+    assert np.array_equal(model.coef_, bare.coef_)
+    assert proves(model.certificate_.witness, X, noise, True)
+    assert verify(model, X, noise)
+    X[:2], X[2:] = (
+        [[100.0], [101.0]],
+        1.0,
+    )  # two rows near each other and far from 0: thousands of passes have a mistake
+    clear = (X[:, 0] <= 100.0).astype(int)
+    with pytest.warns(ConvergenceWarning, match="of at most"):
+        model = many_passes(X, clear)
+    with pytest.warns(ConvergenceWarning, match="still on the wrong side"):
+        bare = many_passes(X, clear, certify=False)
+    assert (model.status_, bare.status_) == ("max_iter", "max_iter")
+    assert np.array_equal(model.coef_, bare.coef_)
+    assert model.mistakes_ <= model.certificate_.bound
+    assert verify(model, X, clear)
+
+
+def test_the_pocket_costs_what_the_passes_cost():
+    """Counted in weights that are looked at, of which each reads all rows: some ten a pass, not one for each mistake."""
+    from gapless.solvers.perceptron import PERCEPTRON_THRESHOLDS as limits
+
+    rng = np.random.default_rng(0)
+    for n in (300, 3000):
+        X, y = rng.normal(size=(n, 5)), rng.integers(0, 2, n)
+        with pytest.warns(ConvergenceWarning, match="no hyperplane"):
+            model = Perceptron(certify=True).fit(X, y)
+        assert limits.passes_of_pocket(6 * n) == 100
+        assert model.certificate_.errors <= min(int(y.sum()), n - int(y.sum()))  # the best constant is no better
+        assert verify(model, X, y)
+
+
+def test_a_separable_fit_that_asks_for_the_proof_goes_on_beyond_tol():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(100, 2))
     y = (X @ [1.0, 2.0] > 0.1).astype(int)
-    model = Perceptron(tol=10.0).fit(X, y)
+    model = Perceptron(tol=10.0, certify=True).fit(X, y)
     assert model.status_ == "converged"
     assert model.score(X, y) == 1.0
-    assert Perceptron(tol=10.0, certify=False).fit(X, y).status_ == "stalled"
+    assert Perceptron(tol=10.0).fit(X, y).status_ == "stalled"
 
 
 @pytest.mark.parametrize("variant", ["plain", "pocket", "averaged", "voted"])
@@ -196,8 +247,9 @@ def test_limits():
         model = Perceptron(max_iter=2).fit(X, y)
     assert (model.status_, model.n_iter_, model.t_) == ("max_iter", 2, 601.0)
     assert verify(model, X, y)
-    again = Perceptron(max_iter=-1, init=model).fit(X, y)  # the advice
-    assert again.status_ == "converged"
+    again = Perceptron(max_iter=-1, init=model).fit(X, y)  # the advice: no warning, whether tol or a clean pass ends it
+    assert again.status_ == "stalled"
+    assert Perceptron(max_iter=-1, init=model, tol=None).fit(X, y).status_ == "converged"
     big = np.tile(X, (200, 1)) + rng.normal(size=(60000, 5))
     with pytest.warns(ConvergenceWarning, match="stopped at time_limit"):
         model = Perceptron(tol=None, max_iter=-1, certify=False, time_limit=0.05).fit(big, np.tile(y, 200))
@@ -238,7 +290,7 @@ def test_stopped_while_the_pocket_is_filled(monkeypatch, reason):
     monkeypatch.setattr(Run, "fill_pocket", stopped)
     random = np.random.default_rng(0)
     X, y = random.normal(size=(60, 2)), np.arange(60) % 2
-    model = Perceptron(shuffle=False)
+    model = Perceptron(shuffle=False, certify=True)
     if reason == "interrupted":
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y)

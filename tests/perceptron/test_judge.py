@@ -109,6 +109,14 @@ def test_no_witness_no_infeasible(endless):
     assert "errors" in bad
 
 
+def test_a_proof_is_not_called_less_and_a_file_of_before_holds(clean):
+    X, y = inseparable(np.random.default_rng(4), 0)
+    certificate = Perceptron().fit(X, y).certificate_
+    assert (certificate.status, certificate.kind) == ("stalled", "heuristic")
+    assert forged((certificate, X, y), lambda d, a, sub: d["certificate"].update(kind="bound"))  # written so before
+    assert failing(clean, lambda d, a, sub: d["certificate"].update(kind="heuristic")) == ["kind"]
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -67,6 +67,25 @@ def test_scikit_learns_stop(cancer):
         assert np.allclose(ours.coef_, peer.coef_, rtol=1e-9)
 
 
+DIGITS = load_digits(return_X_y=True)
+
+
+@pytest.mark.parametrize("given", [{}, {"random_state": 7}, {"shuffle": False}, {"tol": 1e-2, "n_iter_no_change": 3}])
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize(("X", "y"), [DIGITS, load_iris(return_X_y=True), (DIGITS[0], DIGITS[1] % 2)])
+def test_the_default_is_scikit_learns_fit(X, y, given, early_stopping):
+    """The same rows in the same order and the same end. Sums of small integers are the same in any order."""
+    given = {**given, "early_stopping": early_stopping}
+    ours, peer = Perceptron(**given).fit(X, y), linear_model.Perceptron(**given).fit(X, y)
+    size = np.abs(peer.coef_).max()
+    assert np.allclose(ours.coef_, peer.coef_, rtol=0, atol=1e-9 * size)
+    assert np.allclose(ours.intercept_, peer.intercept_, rtol=0, atol=1e-9 * size)
+    assert (ours.predict(X) == peer.predict(X)).all()
+    assert ours.n_iter_ <= peer.n_iter_  # a clean pass ends a fit of ours
+    verdict = verify(ours, X, y)
+    assert verdict, [claim for claim in verdict.claims if not claim.holds]
+
+
 def test_scikit_learns_start_values_and_parts(cancer):
     X, y = cancer
     rng = np.random.default_rng(0)

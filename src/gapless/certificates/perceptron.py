@@ -162,7 +162,7 @@ def count_errors(rows: Rows, y: np.ndarray, visit: np.ndarray, theta: np.ndarray
     if size and _whole(rows, theta, float(lengths.max(initial=0.0)) * size):
         unsure[:] = False  # sums of integers below 2^53: every score is exact
     wrong = ~(z > 0.0)
-    if size:
+    if size and unsure.any():
         exact = [Fraction(v) for v in theta.tolist()]
         for i in np.flatnonzero(unsure).tolist():
             score = exact[-1] * Fraction(rows.constant)
@@ -234,7 +234,8 @@ class BoundCertificate(WithoutGap):
     statement : the model document without its certificate: estimator, parameters, classes, problem
     arrays : name -> array of the model file: coefficients, offsets, dual point
     backend : what computed it: "cpu", or the name of a device
-    kind : "bound": the number of mistakes is bounded, or a witness proves that nothing separates the classes
+    kind : "bound": in each subproblem the number of mistakes is bounded, or a witness proves that nothing separates the
+        classes. "heuristic": some subproblem has neither; errors and mistakes are claimed, nothing about what is possible
     """
 
     kind: str = "bound"
@@ -305,6 +306,9 @@ class BoundCertificate(WithoutGap):
         many = (
             f" ({len(open_)} of {len(self.subproblems)} classes against the rest)" if len(self.subproblems) > 1 else ""
         )
+        p = self.statement["parameters"]
+        if self.status == "infeasible" and p["tol"] is not None and p["certify"] is not True:
+            return None  # tol ended the fit, as was asked; the proof is an addition
         if self.status == "infeasible" and variant == "plain":
             n, rows = self.fingerprint["n_rows"], [len(sub.witness.rows) for sub in open_ if sub.witness is not None]
             return (

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +22,7 @@ from gapless.estimators.shared.constraints import booleans, integer, minus_one, 
 from gapless.estimators.shared.linear_classifier import LinearClassifier, products_of
 from gapless.estimators.shared.loading import blank_model
 from gapless.fits.perceptron import PerceptronFit, fit_perceptron
-from gapless.fits.perceptron_pass import PassState, hold_out_rows, make_pass, read_start, start_values_of
+from gapless.fits.perceptron_pass import PassState, hold_out_rows, make_pass, read_start, start_values_of, visit_seeds
 from gapless.fits.perceptron_proofs import EncodedRows, PerceptronRequest
 from gapless.solvers.loop import interruptible
 from gapless.solvers.perceptron_votes import share_votes
@@ -44,9 +43,10 @@ def _has_partial_fit(self: Any) -> bool:
 class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
     """The perceptron: visit the rows, and where ``y (<w, x> + b) <= 0`` add ``eta0 * y * (x, 1)`` to ``(w, b)``.
 
-    It stops after a pass without a mistake. ``certificate_`` then says how many mistakes there can be at most on these rows,
-    from this start and at this rate, and ``gapless.verify`` checks it. Where no hyperplane separates the classes it would go on
-    for ever: that is found out, by a state that comes back or by ``separability``, and the fit ends with exact multipliers that
+    It stops after a pass without a mistake: ``certificate_`` then says how many mistakes there can be at most on these rows,
+    from this start and at this rate, and ``gapless.verify`` checks it. By default it also stops where scikit-learn's does, with
+    the same weights. Where no hyperplane separates the classes it would go on for ever without ``tol``: ``certify=True`` or
+    ``tol=None`` finds that out, by a state that comes back or by ``separability``, and the fit ends with exact multipliers that
     prove it, and with the best weights met (the pocket). More than two classes are fitted one against the rest.
 
     Parameters
@@ -61,12 +61,11 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
         Passes over the data; -1 or None: a finite cap of ours. A fit that this limit ends keeps the weights of its last visit, as
         scikit-learn's does: they can err on more rows than the best constant.
     tol : float or None
-        scikit-learn's: stop where the mean loss of ``n_iter_no_change`` passes in a row is not below the best less ``tol``. On
-        data of up to 400,000 values the fit then asks whether the classes can be separated, and goes on until they are if so.
+        scikit-learn's: stop where the mean loss of ``n_iter_no_change`` passes in a row is not below the best less ``tol``.
         None: only a clean pass, a proof that there is none, or a limit ends the fit; a limit is said, by a ConvergenceWarning.
     shuffle : bool
-        A new order of visits for each pass, or always that of the rows. In the order of the rows a state that comes back is
-        found, which on integers and dyadic numbers it must.
+        A new order of visits for each pass, scikit-learn's, or always that of the rows. In the order of the rows a state that
+        comes back, as it must on integers and dyadic numbers, is found with ``tol=None`` or ``certify=True``.
     verbose : int
         1 prints the mistakes of the passes.
     eta0 : float
@@ -90,8 +89,9 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
         Start values. ``fit(coef_init=, intercept_init=)`` goes before.
     certify : {"auto", True, False}
         Whether to look for the direction that proves the best bound, and whether the classes can be separated at all where the
-        fit does not end by itself. "auto" does where that is cheap, or where nothing else (``tol``) would end it; True also where
-        ``max_iter`` ended it.
+        fit does not end by itself. True does, whatever ``tol`` says, and also where ``max_iter`` ended it: where they can be
+        separated the fit goes on until they are. "auto" does with ``tol=None``; with a ``tol`` only where the proof costs at most
+        a fifth of the fit, and it then changes no weights.
     trace : bool
         Keep every update in ``trace_``. Costs two passes for each.
     time_limit : float or None
@@ -104,7 +104,8 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
     classes_, n_features_in_, feature_names_in_, n_iter_ : as in scikit-learn
     t_ : rows that were visited
     mistakes_, passes_ : int, or an array with one for each class
-    certificate_ : kind "bound": what is claimed and can be checked
+    certificate_ : what is claimed and can be checked. Kind "bound": the mistakes are bounded, or nothing separates the classes;
+        kind "heuristic": mistakes and errors, nothing about what is possible
     status_ : "converged" after a clean pass, "infeasible" where nothing separates, "stalled" where ``tol`` ended it
     history_ : (pass, seconds, mistakes, mean loss)
     alpha_ : mistakes on each training row: coef_ = start + eta0 * sum_i alpha_i * y_i * x_i
@@ -214,8 +215,7 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
             class_weight = resolve_class_weight(self.class_weight, labels, weights)
             weightless_classes(labels, weights, class_weight)
             start = self._start(labels, X.shape[1], coef_init, intercept_init)
-            random = check_random_state(self.random_state)
-            seeds = random.randint(2**31 - 1, size=len(labels.positives))
+            seeds = visit_seeds(self.random_state, len(labels.positives))
             with with_progress(self) as progress:
                 held_out = self._hold_out(labels, weights * class_weight[labels.index])
                 names = getattr(self, "feature_names_in_", None)
@@ -302,7 +302,7 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
         elif self.variant == "plain":  # the user may have changed the coefficients
             coef = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
             self._state = self._state._replace(last=np.column_stack([coef, self.intercept_]))
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=S)
+        seeds = visit_seeds(self.random_state, S)
         self._state, model, made = make_pass(self._task(), X, labels, c, self._state, seeds)
         self.mistakes_ = self.mistakes_ + (int(made[0]) if S == 1 else made)
         self.passes_, self.n_iter_ = self.passes_ + 1, 1

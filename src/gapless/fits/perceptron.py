@@ -18,6 +18,7 @@ from gapless.fits.perceptron_proofs import (
     EncodedRows,
     LearningRows,
     PerceptronRequest,
+    RunEnding,
     Step,
     ask_separability,
     find_direction,
@@ -26,6 +27,7 @@ from gapless.fits.perceptron_proofs import (
 from gapless.rows import n_stored, scores
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop, Watch
 from gapless.solvers.perceptron import Run, drive
+from gapless.solvers.perceptron_thresholds import PERCEPTRON_THRESHOLDS
 
 from .frame import Frame
 
@@ -119,7 +121,9 @@ def _certificate(
         "voters": [part.run.n_voters if request.variant == "voted" else 0 for part in parts],
     }
     classes, n_features = encoded.labels.classes, encoded.X.shape[1]
+    proved = all(part.claim.bound is not None or part.claim.witness is not None for part in parts)
     return BoundCertificate(
+        kind="bound" if proved else "heuristic",
         status=next((s for s in worst if s in statuses), "converged"),
         subproblems=tuple(part.claim for part in parts),
         n_iter=max(part.run.passes for part in parts),
@@ -145,8 +149,9 @@ def _fit_class(data: LearningRows, positive: int, start: np.ndarray, seed: int, 
     task = data.request
     y = np.where(data.labels.index == positive, np.int8(1), np.int8(-1))
     run = Run(
-        data.rows, y, data.learns, data.scale * start, rate=task.rate, steps=data.c if data.weighted else np.empty(0),
+        data.rows, y, data.counted, data.scale * start, rate=task.rate, steps=data.c if data.weighted else np.empty(0),
         shuffle=task.shuffle, seed=seed, variant=task.variant, penalty=task.shrinks, traced=task.traced, fast=data.fast,
+        held_out=data.held_out,
     )  # fmt: skip
     loop = Loop(stop, Watch(interruption=watch.interruption))
     history: list[tuple[int, float, int, float]] = []
@@ -156,19 +161,19 @@ def _fit_class(data: LearningRows, positive: int, start: np.ndarray, seed: int, 
         if watch.note is not None:
             watch.note(run, made)
 
-    status, witness, known = _run_to_end(data, run, loop, y, note)
+    ending = _run_to_end(data, run, loop, y, note)
     if not np.isfinite(run.theta / data.scale).all():
         raise ValueError(
             f"Floating-point under-/overflow occurred at epoch #{run.passes}. Scaling input data with StandardScaler or "
             "MinMaxScaler might help."
         )
-    if status == "converged" and count_errors(data.rows, y, data.learns, run.theta):
-        status = "stalled"  # a score whose sign was rounding
+    if ending.status == "converged" and count_errors(data.rows, y, data.learns, run.theta):
+        ending = ending._replace(status="stalled")  # a score whose sign was rounding
+    status, witness = ending.status, ending.witness
     weights = run.weights()
-    if status == "infeasible" and task.variant == "plain":
-        # As many passes as read 20 million values, some 20 ms, but from 5 to 100.
-        weights = run.fill_pocket(int(min(100, max(5, 20_000_000 / max(1, n_stored(data.rows))))), loop.tick)
-    direction, proved, why = find_direction(data, run, y, status, known)
+    if status == "infeasible" and task.variant == "plain" and not task.heeds_tol:
+        weights = run.fill_pocket(PERCEPTRON_THRESHOLDS.passes_of_pocket(n_stored(data.rows)), loop.tick)
+    direction, proved, why = find_direction(data, run, y, ending)
     if task.variant == "voted":
         errors = int(np.count_nonzero(~(y * _count_votes(run) > 0.0)[data.counted]))
     else:
@@ -222,52 +227,58 @@ def _constant(data: LearningRows, part: _Part, masses: np.ndarray) -> _Part:
     return part._replace(weights=weights, claim=replace(part.claim, errors=errors))
 
 
-def _run_to_end(
-    data: LearningRows, run: Run, loop: Loop, y: np.ndarray, note: Any
-) -> tuple[str, Witness | None, np.ndarray | None]:
-    """Returns the status, the proof that there is no end, and a direction that separates if one was found."""
-    task, asked, known = data.request, False, None
-    tol = task.tol
+def _run_to_end(data: LearningRows, run: Run, loop: Loop, y: np.ndarray, note: Any) -> RunEnding:
+    """Pass after pass until the fit ends; ask whether the rows can be separated where that is wanted or costs little."""
+    task, known, asked, tol = data.request, None, False, data.request.tol
     plain = task.penalty is None and not data.held_out.size
+    enough = PERCEPTRON_THRESHOLDS.passes_to_ask(n_stored(run.rows))
 
     def due(run: Run) -> bool:
-        # After so many passes with mistakes we test separability: 50 million values read, but from 10 to 100 passes.
-        enough = min(100, max(10, 50_000_000 / max(1, n_stored(run.rows))))
-        # The separation test looks at no clock: with a time limit it is for small data.
-        wanted = bool(task.certify) and (data.small or (task.tol is None and task.seconds is None))
-        return plain and wanted and not asked and run.passes >= enough
+        return task.proves and plain and data.in_time and not asked and run.passes >= enough
 
     score = (lambda run: _accuracy(run, y, data.held_out)) if data.held_out.size else None
     try:
         while True:
-            ending = drive(run, loop, tol=tol, patience=task.patience, ask_after=due, score=score, note=note)
+            ending = drive(
+                run, loop, tol=tol, patience=task.patience, cycles=not task.heeds_tol, ask_after=due, score=score, note=note
+            )  # fmt: skip
             if ending == "clean":
-                return "converged", None, known
+                return RunEnding("converged", None, known, asked)
             if ending == "cycle":
-                corrected = np.flatnonzero(run.cycle)
-                c = data.c[corrected]
-                counts = [int(m) * Fraction(float(w)) for m, w in zip(run.cycle[corrected], c)]
-                found = Witness.of(corrected.tolist(), counts)
+                found = _turn_into_witness(data, run)
                 if found.proves(run.rows, y):
-                    return "infeasible", found, None
-            worth = bool(task.certify) and plain and not asked and (data.small or task.seconds is None)
-            wanted = (
-                ending == "cycle"
-                or (ending == "still" and data.small)
-                or (ending == "max_iter" and task.certify is True)
-            )
-            if ending == "ask" or (worth and wanted):
-                asked = True
-                witness, known = ask_separability(data, y)
-                if witness is not None:
-                    return "infeasible", witness, None
-                if ending == "ask" or (ending == "still" and known is not None):
-                    tol = None if known is not None else tol  # the rows can be separated: go on until they are
-                    continue
-            return {"max_iter": "max_iter", "not_finite": "not_finite"}.get(ending, "stalled"), None, known
+                    return RunEnding("infeasible", found, None, asked)
+            status = {"max_iter": "max_iter", "not_finite": "not_finite"}.get(ending, "stalled")
+            if ending != "ask" and not (plain and not asked and _is_wanted(data, run, ending)):
+                return RunEnding(status, None, known, asked)
+            asked = True
+            witness, known = ask_separability(data, y)
+            if witness is not None:
+                return RunEnding("infeasible", witness, None, asked)
+            if ending != "ask" and (ending != "still" or known is None or task.heeds_tol):
+                return RunEnding(status, None, known, asked)
+            tol = None if known is not None else tol  # the rows can be separated: go on until they are
     except Ended:
         assert loop.status is not None
-        return loop.status, None, known
+        return RunEnding(loop.status, None, known, asked)
+
+
+def _turn_into_witness(data: LearningRows, run: Run) -> Witness:
+    """The multipliers of a state that came back: the corrections on the way round. They prove something if they add up to 0."""
+    corrected = np.flatnonzero(run.cycle)
+    c = data.c[corrected]
+    counts = [int(m) * Fraction(float(w)) for m, w in zip(run.cycle[corrected], c)]
+    return Witness.of(corrected.tolist(), counts)
+
+
+def _is_wanted(data: LearningRows, run: Run, ending: str) -> bool:
+    """Whether to ask, at the end of a run, if the rows can be separated."""
+    task = data.request
+    if ending not in ("still", "cycle", "max_iter"):
+        return False
+    if task.heeds_tol:
+        return data.can_afford_proof(run)
+    return task.proves and data.in_time and (ending != "max_iter" or task.certify is True)
 
 
 def _accuracy(run: Run, y: np.ndarray, held_out: np.ndarray) -> float:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils import check_random_state
 
 from gapless._runtime.threads import map_threads, one_blas_thread
 from gapless._runtime.written import written
@@ -72,6 +73,14 @@ def hold_out_rows(labels: Labels, c: np.ndarray, fraction: float, random_state: 
         raise ValueError("The sample weights for the rows to learn from are all zero.")
     held_out[validation] = True
     return held_out
+
+
+def visit_seeds(random_state: Any, subproblems: int) -> np.ndarray:
+    """The seed of the visits of each subproblem, drawn as in scikit-learn: after the seed of its rows, which is not used."""
+    most = int(np.iinfo(np.int32).max)
+    random = check_random_state(random_state)
+    each = [random] if subproblems == 1 else [check_random_state(s) for s in random.randint(most, size=subproblems)]
+    return np.array([[one.randint(1, most), one.randint(most)][1] for one in each])
 
 
 def make_pass(

@@ -14,11 +14,12 @@ from gapless._runtime.results import result
 from gapless.certificates.perceptron import MistakeBound, Witness, mistake_bound
 from gapless.certificates.separation import separability
 from gapless.encode.labels import Labels
-from gapless.rows import Rows, as_rows, scores
+from gapless.rows import Rows, as_rows, n_stored, scores
 from gapless.rows.copies.choose import best_copy
 from gapless.solvers.hard_margin.solve import hard_margin
 from gapless.solvers.loop import SMALL_FIT_VALUES
 from gapless.solvers.perceptron import Penalty, Run
+from gapless.solvers.perceptron_thresholds import PERCEPTRON_THRESHOLDS
 from gapless.solvers.separation.decide import Undecided
 
 
@@ -42,6 +43,16 @@ class PerceptronRequest:
     certify: bool | str
     traced: bool
     n_jobs: int | None
+
+    @property
+    def proves(self) -> bool:
+        """Whether the proof is asked for at any cost: a direction that separates, or multipliers that none does."""
+        return self.certify is True or (bool(self.certify) and self.tol is None)
+
+    @property
+    def heeds_tol(self) -> bool:
+        """Whether ``tol`` ends the fit with the last weights, as in scikit-learn; a proof is then an addition."""
+        return self.tol is not None and self.certify is not True
 
     @property
     def shrinks(self) -> Penalty | None:
@@ -91,6 +102,18 @@ class LearningRows:
         """Whether separability and the margin may be asked for at once, without regard to time."""
         return self.X.shape[0] * (self.X.shape[1] + 1) <= SMALL_FIT_VALUES
 
+    @property
+    def in_time(self) -> bool:
+        """Whether a proof may be looked for, which looks at no clock: with a time limit on small data alone."""
+        return self.small or self.request.seconds is None
+
+    def can_afford_proof(self, run: Run) -> bool:
+        """Whether a proof costs at most a fifth of what the run did, both counted in values read: equal fits go equal ways."""
+        limits, stored = PERCEPTRON_THRESHOLDS, n_stored(self.rows)
+        work = limits.proof_work(stored, self.X.shape[1])
+        done = run.passes * limits.pass_work(stored, self.learns.size)
+        return bool(self.request.certify) and self.in_time and done >= limits.proof_share * work
+
     def unbounded(self) -> str:
         """Why there can be no bound on the mistakes, in words; nothing where there can."""
         if self.request.penalty is not None:
@@ -102,6 +125,15 @@ class LearningRows:
         if self.scale != 1.0:
             return "squares of the values are out of the range of floats"
         return "" if self.request.certify else "certify=False"
+
+
+class RunEnding(NamedTuple):
+    """How a run ended, and what is known about its rows then."""
+
+    status: str
+    witness: Witness | None = None  #: a proof that nothing separates them
+    known: np.ndarray | None = None  #: a direction that does
+    asked: bool = False  #: whether the question was asked
 
 
 def ask_separability(data: LearningRows, y: np.ndarray) -> tuple[Witness | None, np.ndarray | None]:
@@ -117,23 +149,25 @@ def ask_separability(data: LearningRows, y: np.ndarray) -> tuple[Witness | None,
 
 
 def find_direction(
-    data: LearningRows, run: Run, y: np.ndarray, status: str, known: np.ndarray | None
+    data: LearningRows, run: Run, y: np.ndarray, ending: RunEnding
 ) -> tuple[np.ndarray, MistakeBound | None, str]:
     """Find the direction that proves the best bound; returns it with the bound, or with the reason why there is none.
 
     Any direction that separates proves a bound: the last weights after a clean pass, the direction of the separation test, and,
-    on small data or with certify=True, the direction of the largest margin, whose bound is the least that the proof can give.
+    where the proof is asked for or costs little, the direction of the largest margin, whose bound is the least possible.
     """
+    task, known = data.request, ending.known
     none = np.zeros(run.theta.size)
     why = data.unbounded()
     if why:
         return none, None, why
-    if status == "infeasible":
+    if ending.status == "infeasible":
         return none, None, "no hyperplane separates the classes"
     candidates = [known] if known is not None else []
-    if status == "converged":
+    if ending.status == "converged":
         candidates.append(run.theta)
-    if candidates and (data.request.certify is True or data.small):
+    asked = task.certify is True or (task.proves and data.small)
+    if candidates and (asked or data.can_afford_proof(run)):
         widest = _widest(data, y)
         candidates += [widest] if widest is not None else []
     best: tuple[np.ndarray, MistakeBound | None] = (none, None)
@@ -142,9 +176,11 @@ def find_direction(
         if found is not None and (best[1] is None or found.bound < best[1].bound):
             best = t / np.linalg.norm(t), found
     if best[1] is None:
-        why = (
-            "the margin is too small for float64" if candidates else "no direction is known that separates the classes"
-        )
+        why = "no direction is known that separates the classes"
+        if candidates:
+            why = "the margin is too small for float64"
+        elif not ending.asked:
+            why = "whether a hyperplane separates the classes was not asked (certify=True asks)"
     return *best, why
 
 

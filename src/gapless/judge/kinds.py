@@ -48,7 +48,7 @@ KINDS = (
     _kind("Least squares", ("gap", "orthogonality"), SquaresCase, least_squares,
           "which ending, if not converged", "whether y was a vector or one column"),
     _kind("Kernel machines", ("gap", "heuristic"), KernelCase, kernel, "which ending, if not converged"),
-    _kind("Perceptrons", ("bound",), PerceptronCase, perceptron, "which ending, if not converged"),
+    _kind("Perceptrons", ("bound", "heuristic"), PerceptronCase, perceptron, "which ending, if not converged"),
     _kind("Gaussian classes", ("moments",), GaussianCase, gaussian, "what all scores have in common"),
     _kind("Trees", ("heuristic",), TreeCase, tree,
           "which of equally good splits, and where between two values a threshold lies"),

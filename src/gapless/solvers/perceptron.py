@@ -27,6 +27,7 @@ import numpy as np
 
 from gapless.rows import Rows, is_dense, n_stored, scores
 from gapless.solvers.loop import Ended, Loop
+from gapless.solvers.perceptron_thresholds import PERCEPTRON_THRESHOLDS
 from gapless.solvers.perceptron_visits import (
     PassSlice,
     Pocket,
@@ -76,15 +77,21 @@ class Run:
     rate: float = 1.0
     steps: np.ndarray = field(default_factory=lambda: np.empty(0))  #: c, or nothing where all are 1
     shuffle: bool = False
-    seed: int = 0
+    seed: int = 1  #: of 31 bits
     variant: str = "plain"
     penalty: Penalty | None = None
     traced: bool = False
     fast: Any = None  #: the rows as kernels shall read them, if not as they are
+    held_out: np.ndarray = field(
+        default_factory=lambda: np.empty(0, dtype=np.int64)
+    )  #: rows of ``visit`` that are left out
 
     def __post_init__(self) -> None:
         self.start = self.theta.copy()
-        self.visit = np.array(self.visit, dtype=np.int32)
+        self.order = self.visit = np.array(self.visit, dtype=np.int32)
+        self.learns = np.ones(self.y.size, dtype=bool)
+        self.learns[self.held_out] = False
+        self._leave_out()
         self.updates = np.zeros(self.y.size, dtype=np.int32)
         if self.fast is None:
             self.fast = self.rows
@@ -96,7 +103,7 @@ class Run:
         self.survived = 0
         self.cycle = np.zeros(0, dtype=np.int32)  # where a state came back: how often each row was corrected on the way
         self.trace: list[Update] = []
-        self.random = np.array([0xD1B54A32D192ED03 * (self.seed + 1) % 2**64], dtype=np.uint64)
+        self.random = np.array([self.seed or 1], dtype=np.uint64)
         self.pocket = Pocket(self.theta.copy(), np.array([math.inf]), np.zeros(2, dtype=np.int64))
         if n_stored(self.rows) <= 20_000:
             # So few values that the pocket looks at all weights, not only at those of the longest run.
@@ -107,11 +114,17 @@ class Run:
 
     # -- one pass
 
+    def _leave_out(self) -> None:
+        """Rows that are held out have a place in the order, as in scikit-learn, and are not visited."""
+        if self.held_out.size:
+            self.visit = self.order[self.learns[self.order]]
+
     def advance(self, tick: Callable[[], None]) -> int:
         """Visit every row once. Returns the mistakes made."""
         n = self.visit.size
         if self.shuffle:
-            shuffle_visits(self.visit, self.random)
+            shuffle_visits(self.order, self.random)
+            self._leave_out()
         made, loss = 0, 0.0
         ends = [n * k // self.slices for k in range(self.slices + 1)]
         for first, last in pairwise(ends):
@@ -227,13 +240,15 @@ class Run:
     def fill_pocket(self, passes: int, tick: Callable[[], None]) -> np.ndarray:
         """The pocket of some more passes from here, as many as ``tick`` allows. Weights and counts stay as they are."""
         other = Run(
-            self.rows, self.y, self.visit, self.theta.copy(), self.rate, self.steps, self.shuffle, self.seed + 1,
+            self.rows, self.y, self.visit, self.theta.copy(), self.rate, self.steps, self.shuffle, self.seed ^ 1,
             "pocket", fast=self.fast,
         )  # fmt: skip
         other.look_into_pocket()
-        other.pocket.run[:] = 0, min(0, other.pocket.run[1])
+        looks = float(passes) * self.visit.size * n_stored(self.rows)  # values read if each visit were a mistake
         with suppress(Ended):  # the time is over, or Ctrl-C: the pocket so far is as good as it is
             for _ in range(passes):
+                # Look at all weights, or at those whose run is the longest so far in their pass.
+                other.pocket.run[:] = 0, -2 if looks <= PERCEPTRON_THRESHOLDS.pocket_looks else 0
                 if other.advance(tick) == 0 or other.pocket.fewest[0] == 0.0:
                     break
         return other.look_into_pocket()
@@ -245,6 +260,7 @@ def drive(
     *,
     tol: float | None,
     patience: int,
+    cycles: bool = True,
     ask_after: Callable[[Run], bool],
     score: Callable[[Run], float] | None = None,
     note: Callable[[Run, int], None] | None = None,
@@ -252,7 +268,8 @@ def drive(
     """Run pass after pass until nothing is left to correct, or until going on makes no sense.
 
     The run stands still where the mean loss of ``patience`` passes in a row was not below its best less ``tol``; with ``score``,
-    where the score did not rise by ``tol``.  ``loop`` may end the run as well (time limit, Ctrl-C).
+    where the score did not rise by ``tol``.  Where ``cycles`` are looked for, a state that comes back ends it.  ``loop`` may end
+    the run as well (time limit, Ctrl-C).
     """
     best, idle = math.inf, 0
     seen: np.ndarray | None = None  # Brent: the weights of pass 1, 2, 4, 8 ...
@@ -266,7 +283,7 @@ def drive(
             return "not_finite"
         if made == 0 and run.penalty is None:
             return "clean"
-        if run.penalty is None and not run.shuffle:
+        if cycles and run.penalty is None and not run.shuffle:
             if seen is not None and np.array_equal(seen, run.theta):
                 run.cycle = run.updates - counted
                 return "cycle"

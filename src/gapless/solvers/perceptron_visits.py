@@ -34,20 +34,14 @@ class Pocket(NamedTuple):
 
 @compiled
 def shuffle_visits(order, random):
-    # Fisher and Yates, by splitmix64 (Steele, Lea and Flood 2014): two numbers of 32 bits from each of its words.
+    # Fisher and Yates, by xorshift of 32 bits (Marsaglia 2003), from the same seed in each pass: scikit-learn's order of visits.
     x = random[0]
-    word = np.uint64(0)
-    for i in range(order.size - 1, 0, -1):
-        if (order.size - 1 - i) & 1 == 0:
-            x += np.uint64(0x9E3779B97F4A7C15)
-            word = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            word ^= word >> np.uint64(31)
-        else:
-            word <<= np.uint64(32)
-        j = np.int64(((word >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
+    for i in range(order.size - 1):
+        x ^= (x << np.uint64(13)) & np.uint64(0xFFFFFFFF)
+        x ^= x >> np.uint64(17)
+        x ^= (x << np.uint64(5)) & np.uint64(0xFFFFFFFF)
+        j = i + np.int64((x & np.uint64(0x7FFFFFFF)) % np.uint64(order.size - i))
         order[i], order[j] = order[j], order[i]
-    random[0] = x
 
 
 def _visit(part, lag, before):

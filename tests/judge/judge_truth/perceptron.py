@@ -50,6 +50,8 @@ def find(case: Case, lies: Lies) -> None:
         Part(case, lies, k, sub, c, np.where(index == sub["positive"], 1, -1), A).find()
     lies.unless(all(map(is_count, (case.block["n_iter"], *(sub["passes"] for sub in subs)))), "passes")
     lies.unless(case.block["n_iter"] == max(sub["passes"] for sub in subs), "n_iter")
+    without = any(sub["bound"] is None and sub["witness"] is None for sub in subs)
+    lies.unless(case.block["kind"] == "bound" or (without and case.block["kind"] == "heuristic"), "kind")
     status_of_parts(lies, case.block["status"], [sub["status"] for sub in subs])
 
 

@@ -49,6 +49,8 @@ class PerceptronCase(Case):
         passes, stated = max(sub["passes"] for sub in self.parts), self.block["n_iter"]
         self.same_claim("passes", stated, passes, "the most of a subproblem")
         self.status_claim()
+        kind, proved = self.block["kind"], all(sub["bound"] != sub["witness"] for sub in self.parts)  # not None both
+        self.claim("kind", kind, None, kind == "bound" or not proved, "files of before say bound without one")
         self.unchecked.append("the order of visits")
         if self.variant in ("averaged", "voted"):
             self.unchecked.append("how the mean of the weights came about")

@@ -40,7 +40,7 @@ TABLES: dict[str, Table] = {
         "voters": derived(list_of(is_count), "the arrays voters and votes"),
     },
     "certificate.": {
-        "kind": derived(one_of("bound"), "the only one"),
+        "kind": derived(one_of("bound", "heuristic"), "heuristic: a subproblem has neither a bound nor a witness"),
         "status": STATUS,
         "n_iter": derived(is_count, "the most passes of a subproblem"),
         **PARTS["clock"],

@@ -163,7 +163,7 @@ def _in_place(certificate: Any) -> list[Block]:
         "decrement": "Newton decrement",
         "excess": "loss above its optimum, at most",
         "relative_excess": "the same, relative",
-        "mistakes": "mistakes" if certificate.kind == "bound" else "wrong on training rows",
+        "mistakes": "mistakes" if hasattr(type(certificate), "bound") else "wrong on training rows",
         "bound": "bound",
         "margin": "smallest margin",
         "error": "error on the training rows",

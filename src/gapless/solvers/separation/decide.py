@@ -35,9 +35,6 @@ from gapless.solvers.separation.frame import Frame, Undecided, linear_program
 from gapless.solvers.separation.proofs import Proof, complete, complete_by, exactly, overlap, quasi
 from gapless.solvers.separation.thresholds import SEPARATION_THRESHOLDS
 
-#: A row of length 1 counts as on a plane, or in a space, within 1e-7: HiGHS holds its constraints to that.
-NEAR = 1e-7
-
 
 def separate(problem: Separation, seed: int = 0) -> Proof:
     """Decide, and prove. Raises Undecided where rounding leaves no way to a proof."""
@@ -131,7 +128,7 @@ def _solve_program(A: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Space:
-    """The span of some rows, and which rows lie in it (up to NEAR)."""
+    """The span of some rows, and which rows lie in it (up to ``near``)."""
 
     def __init__(self, A: Any) -> None:
         self.rank, self.Q = 0, np.zeros((A.shape[1], 0))
@@ -141,7 +138,7 @@ class _Space:
         if dense.shape[0] > 2 * dense.shape[1]:  # the same space, from a factor of fewer rows
             dense = np.linalg.qr(dense, mode="r")
         _, sigma, Vt = linalg.svd(dense, full_matrices=False)
-        self.rank = int((sigma > NEAR * max(1.0, float(sigma.max(initial=0.0)))).sum())
+        self.rank = int((sigma > SEPARATION_THRESHOLDS.near * max(1.0, float(sigma.max(initial=0.0)))).sum())
         self.Q = Vt[: self.rank].T
 
     def contains(self, A: Any) -> np.ndarray:
@@ -149,7 +146,7 @@ class _Space:
         if sparse.issparse(A):
             A = A.toarray()
         left = A - (A @ self.Q) @ self.Q.T
-        return np.sqrt(np.einsum("ij,ij->i", left, left)) <= NEAR
+        return np.sqrt(np.einsum("ij,ij->i", left, left)) <= SEPARATION_THRESHOLDS.near
 
 
 def _find_wrong_pairs(problem: Separation, frame: Frame, theta: np.ndarray, space: _Space, R: np.ndarray) -> np.ndarray:
@@ -158,8 +155,8 @@ def _find_wrong_pairs(problem: Separation, frame: Frame, theta: np.ndarray, spac
     new = np.ones(value.size, dtype=bool)
     new[R] = False
     most = max(SEPARATION_THRESHOLDS.joining_rows, problem.size)
-    below = np.flatnonzero(new & (value < -NEAR))
-    near = np.flatnonzero(new & (np.abs(value) <= NEAR))
+    below = np.flatnonzero(new & (value < -SEPARATION_THRESHOLDS.near))
+    near = np.flatnonzero(new & (np.abs(value) <= SEPARATION_THRESHOLDS.near))
     joined = below[np.argsort(value[below], kind="stable")[:most]]
     unexplained: list[np.ndarray] = []
     step = max(1, (1 << 21) // problem.size)
@@ -170,6 +167,6 @@ def _find_wrong_pairs(problem: Separation, frame: Frame, theta: np.ndarray, spac
             break
     wrong = np.concatenate([joined, *unexplained])[: 2 * most].astype(np.int64)
     if 0 < wrong.size < most:  # the pairs just above 0 join too: they would be wrong in the next round
-        above = np.flatnonzero(new & (value > NEAR))
+        above = np.flatnonzero(new & (value > SEPARATION_THRESHOLDS.near))
         wrong = np.concatenate([wrong, above[np.argsort(value[above], kind="stable")[: most - wrong.size]]])
     return wrong

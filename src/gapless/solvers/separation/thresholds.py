@@ -13,6 +13,8 @@ class SeparationThresholds(NamedTuple):
     first_rows: int = 1200
     #: Rows that may join the subset in a round, unless there are more coefficients: more would make programs of their own size.
     joining_rows: int = 400
+    #: A row of length 1 counts as on a plane, or in a space, within this length: HiGHS holds its constraints to it.
+    near: float = 1e-7
     #: Rounds of programs; subsets settle in some ten.
     rounds: int = 80
     #: Coefficients from which on a machine is tried before the programs, which then take seconds.

@@ -1,0 +1,51 @@
+"""The perceptron: how much work a pass, a look at the pocket and a proof are, counted in values of rows that are read."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+
+class PerceptronThresholds(NamedTuple):
+    """Each field: its unit, and the reason for its value. A thousand million values are read in about a second."""
+
+    #: A proof that was not asked for is added where the fit read at least so many times its values: a fifth of the fit.
+    proof_share: float = 5.0
+    #: Values that a proof costs: at least (linear programs of `separability`, some 20 ms); for each square of the number of
+    #: columns (the largest margin: 0.2 s on 300 x 50, 1.5 s on 3,000 x 50); for each stored value, which is read some 50 times.
+    proof_values: float = 2e7
+    proof_values_per_column_squared: float = 4e5
+    proof_reads: float = 50.0
+    #: Values that a visit costs besides those of its row.
+    visit_values: float = 4.0
+    #: Values read after which a fit that waits for a proof asks whether the rows can be separated, and the passes between
+    #: which that lies: 50 ms, about what the answer costs.
+    ask_values: float = 5e7
+    ask_least: int = 10
+    ask_most: int = 100
+    #: Values read in passes that fill the pocket after a proof, and the passes between which that lies: some 20 ms.
+    pocket_values: float = 2e7
+    pocket_least: int = 5
+    pocket_most: int = 100
+    #: Values up to which these passes may look at all weights: looking at one reads all rows, which grows like n squared.
+    pocket_looks: float = 5e7
+
+    def proof_work(self, n_stored: int, n_features: int) -> float:
+        """Values that a proof costs on rows of so many stored values and columns: an estimate from the shape alone."""
+        columns = self.proof_values_per_column_squared * n_features**2
+        return self.proof_values + columns + self.proof_reads * n_stored
+
+    def pass_work(self, n_stored: int, n_rows: int) -> float:
+        """Values that a pass costs."""
+        return n_stored + self.visit_values * n_rows
+
+    def passes_to_ask(self, n_stored: int) -> int:
+        """Passes with mistakes after which the question of separability is asked."""
+        return math.ceil(min(self.ask_most, max(self.ask_least, self.ask_values / max(1, n_stored))))
+
+    def passes_of_pocket(self, n_stored: int) -> int:
+        """Passes that fill the pocket after a proof."""
+        return int(min(self.pocket_most, max(self.pocket_least, self.pocket_values / max(1, n_stored))))
+
+
+PERCEPTRON_THRESHOLDS = PerceptronThresholds()
