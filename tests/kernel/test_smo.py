@@ -14,7 +14,7 @@ from gapless.gram.blocks import build_gram
 from gapless.kernels import RBF
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.kernel.free_set import take_newton_steps
-from gapless.solvers.kernel.inner_loop import smo_inner_loop
+from gapless.solvers.kernel.inner_loop import take_pairs
 from gapless.solvers.kernel.level import NestedLevel, level_sizes, start_from_smaller_level
 from gapless.solvers.kernel.polish import polish
 from gapless.solvers.kernel.smo import solve_level, solve_single_precision
@@ -158,7 +158,7 @@ def test_pairs_and_newton_steps_go_down_and_keep_the_sums():
 
     last = objective()
     for _ in range(6):
-        smo_inner_loop(K, None, np.diagonal(K).copy(), v, u, low, high, np.ones(256, bool), 1e-12, 40)
+        take_pairs(K, None, np.diagonal(K).copy(), v, u, low, high, np.ones(256, bool), 1e-12, 40)
         assert objective() < last
         last = objective()
         take_newton_steps(K, v, u, low, high, np.zeros(256, np.int8))

@@ -181,7 +181,7 @@ def short_of_memory(number: int) -> dict[str, Any]:
 
 
 def seconds_of_first_fit(name: str, X: np.ndarray, y: np.ndarray) -> float:
-    """How long the first fit of a process takes here, kernels loaded: measured in a fork of this one, which has not fitted yet."""
+    """How long the first fit of a process takes here, kernels loaded: measured in a fork of this one before its first fit."""
     reads, writes = os.pipe()
     if os.fork() == 0:
         started = time.perf_counter()

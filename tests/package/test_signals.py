@@ -57,10 +57,12 @@ heard, other = 0, []
 for kind in kinds:
     longest = 0.15  # a compile of one kernel takes as long
     if not cold:
-        fit(kind)
-        started = time.perf_counter()
-        fit(kind)
-        longest = time.perf_counter() - started
+        took = []
+        for _ in range(6):
+            started = time.perf_counter()
+            fit(kind)
+            took.append(time.perf_counter() - started)
+        longest = sorted(took)[2]  # one fit may have waited for the machine, and the alarms would come after the others
     for attempt in range(wanted):
         try:
             try:

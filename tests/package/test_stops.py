@@ -178,6 +178,23 @@ def test_a_ctrl_c_that_python_ignores_is_raised_at_the_end():
         signal.signal(signal.SIGINT, old)
 
 
+def test_a_ctrl_c_that_becomes_another_error_is_a_keyboard_interrupt():
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def call() -> None:
+        with audible():
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:  # as numpy does where it compares records
+                raise TypeError("cannot compare") from None
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    finally:
+        signal.signal(signal.SIGINT, old)
+
+
 @pytest.mark.parametrize("what", ["load", "compile"])
 def test_no_room_for_a_kernel_is_a_memory_error(what, monkeypatch):
     kernel_cache._check_memory(what)

@@ -229,6 +229,21 @@ def test_ctrl_c_gives_the_best_so_far(two):
     assert found.certificate_.converged
 
 
+def test_ctrl_c_with_the_last_score_is_not_lost(two):
+    X, y = two
+    calls = []
+
+    def progress(step):
+        calls.append(step)
+        if step.done == step.total == 9:  # three candidates on three folds: every score is there
+            os.kill(os.getpid(), signal.SIGINT)
+
+    found = tune(SVC(), X, y, {"C": [0.1, 1.0, 10.0]}, cv=3, progress=progress)
+    assert calls[-1].done == 9
+    assert found.tuning_.status == "interrupted"
+    assert found.tuning_.n_visited == 3
+
+
 def test_file_is_read_and_another_search_is_refused(two, tmp_path):
     X, y = two
     path = tmp_path / "search.json"

@@ -40,6 +40,19 @@ class EqualRows:
         return np.bincount(self.group, u, minlength=self.first.size)
 
 
+def find_distinct_rows(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first of each group of equal rows, in the order of their bytes, and the numbers of rows in the groups.
+
+    np.unique(axis=0) compares records, and numpy turns whatever a signal's handler raises meanwhile into a TypeError that says
+    that the records cannot be compared: a Ctrl-C would be lost.
+    """
+    groups: dict[bytes, list[int]] = {}
+    for k, row in enumerate(np.ascontiguousarray(values)):
+        groups.setdefault(row.tobytes(), []).append(k)
+    members = [groups[row] for row in sorted(groups)]
+    return np.array([m[0] for m in members]), np.array([len(m) for m in members])
+
+
 def find_equal_rows(hashes: np.ndarray, labels: np.ndarray, c: np.ndarray) -> EqualRows:
     """Group rows of equal hash (n, 2) and label; groups come in the order of (hash, label)."""
     order = np.lexsort((labels, hashes[:, 1], hashes[:, 0]))

@@ -86,7 +86,8 @@ def interruptible(model: Any = None) -> Iterator[Interruption]:
 def audible() -> Iterator[None]:
     """Let SIGINT raise at once in calls that return nothing when they are stopped; and raise once more at the end of the block.
 
-    The first exception may be lost: Python ignores exceptions that are raised while it disposes of an object.
+    The first exception may be lost: Python ignores exceptions that are raised while it disposes of an object, and numpy makes
+    others of some.
     """
     pressed = []
 
@@ -94,8 +95,15 @@ def audible() -> Iterator[None]:
         pressed.append(signum)
         signal.default_int_handler(signum, frame)
 
-    with _handled_by(note):
-        yield
+    try:
+        with _handled_by(note):
+            yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if pressed:
+            raise KeyboardInterrupt from error
+        raise
     if pressed:
         raise KeyboardInterrupt
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapless.encode.equal_rows import find_distinct_rows
+
 from .thresholds import BOOSTING_THRESHOLDS
 
 
@@ -19,7 +21,7 @@ def find_hardest_weights(X: np.ndarray, y: np.ndarray, right: np.ndarray) -> np.
 
     ``right``: (rounds, rows) of booleans, whether the stump of each round of a run has each row right."""
     n, rounds = len(y), len(right)
-    first = np.unique(np.packbits(right, axis=1), axis=0, return_index=True)[1]
+    first, _ = find_distinct_rows(np.packbits(right, axis=1))
     limits = BOOSTING_THRESHOLDS
     most_cells = max(
         limits.margin_game_cells,

@@ -18,6 +18,23 @@ from gapless.gram.class_pairs import load_row
 LANES = 128
 
 
+def take_pairs(K, pair_rows, diagonal, v, u, low, high, allowed, wanted, most) -> int:
+    """`smo_inner_loop` among the variables that are ``allowed`` to move."""
+    never = -3e38  # added to the v of a variable that cannot move: no such sum is the largest, in float32 neither
+    box = open_box(u, low, high, allowed, diagonal, v, never)
+    return smo_inner_loop(K, pair_rows, v, u, low, high, box, never, wanted, most)
+
+
+def open_box(u, low, high, allowed, diagonal, v, never) -> np.ndarray:
+    """Rows as long as v: 0 where a variable can rise, the same for fall, ``never`` for all others; the bend K_ii, 1 beyond."""
+    box = np.full((3, v.size), never, dtype=v.dtype)
+    box[0, : u.size][allowed & (u < high)] = 0.0
+    box[1, : u.size][allowed & (u > low)] = 0.0
+    box[2] = 1.0
+    box[2, : u.size] = diagonal[: u.size]
+    return box
+
+
 @compiled(vectorise=True, finite=True, inner=True)
 def _largest(lanes, half):
     """The maximum of the lanes; ``half`` is written to."""
@@ -33,20 +50,6 @@ def _largest(lanes, half):
     return max(max(p, q), max(r, s))
 
 
-@compiled(inner=True)
-def _open_box(u, low, high, allowed, diagonal, rises, falls, bend, never):
-    """0 for each variable that can rise, or fall, ``never`` for all others and for the padding, which has a bend of 1."""
-    zero, one = rises.dtype.type(0.0), rises.dtype.type(1.0)
-    for j in range(rises.size):
-        rises[j] = falls[j] = never
-        bend[j] = one
-    for j in range(u.size):
-        bend[j] = diagonal[j]
-        if allowed[j]:
-            rises[j] = zero if u[j] < high[j] else never
-            falls[j] = zero if u[j] > low[j] else never
-
-
 @compiled(vectorise=True, finite=True, inner=True)
 def _find_largest(lanes, top, v, rises):
     """The place of the maximum ``top`` of v + rises, searched in the first lane that holds it; -1 where none does."""
@@ -60,19 +63,19 @@ def _find_largest(lanes, top, v, rises):
 
 
 @compiled(vectorise=True, finite=True)
-def smo_inner_loop(K, pair_rows, diagonal, v, u, low, high, allowed, wanted, most):
-    """Pairs until none is out of order by more than ``wanted``; returns their number. v is padded to the columns of K.
+def smo_inner_loop(K, pair_rows, v, u, low, high, box, never, wanted, most):
+    """Pairs until none is out of order by more than ``wanted``; returns their number. v is padded to the columns of K; ``box`` is
+    what `open_box` gives, and is kept up.
 
     Where ``pair_rows`` is given, a row of K is loaded when it is first needed (`gram/class_pairs`). Where it is None all rows are
     there, and no loading is compiled."""
     if pair_rows is not None:
         loaded, first, between, second = pair_rows
     zero, one, two = v.dtype.type(0.0), v.dtype.type(1.0), v.dtype.type(2.0)
-    never = v.dtype.type(-3e38)
+    never = v.dtype.type(never)
     flat = v.dtype.type(1e-6 if v.itemsize == 4 else 1e-13)
     width = v.size
-    rises, falls, bend = np.empty(width, v.dtype), np.empty(width, v.dtype), np.empty(width, v.dtype)
-    _open_box(u, low, high, allowed, diagonal, rises, falls, bend, never)
+    rises, falls, bend = box[0], box[1], box[2]
     lanes, half = np.empty(LANES, v.dtype), np.empty(LANES // 2, v.dtype)
     for j in range(LANES):
         lanes[j] = never
@@ -87,7 +90,7 @@ def smo_inner_loop(K, pair_rows, diagonal, v, u, low, high, allowed, wanted, mos
         if pair_rows is not None and not loaded[i]:
             load_row(first, between, second, i, K[i])
             loaded[i] = True
-        Ki, vi, Kii = K[i], v[i], diagonal[i]
+        Ki, vi, Kii = K[i], v[i], bend[i]
         least = flat * Kii
         for j in range(LANES):
             lanes[j] = zero
@@ -123,7 +126,7 @@ def smo_inner_loop(K, pair_rows, diagonal, v, u, low, high, allowed, wanted, mos
             load_row(first, between, second, i2, K[i2])
             loaded[i2] = True
         Kj = K[i2]
-        move = float(vi - v[i2]) / float(max(least, Kii + diagonal[i2] - two * Ki[i2]))
+        move = float(vi - v[i2]) / float(max(least, Kii + bend[i2] - two * Ki[i2]))
         room_i, room_j = high[i] - u[i], u[i2] - low[i2]
         move = min(move, min(room_i, room_j))
         # A variable that moves by all of its room ends exactly at its bound.

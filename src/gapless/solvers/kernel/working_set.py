@@ -7,7 +7,7 @@ import numpy as np
 from gapless.gram.class_pairs import PairRows
 from gapless.rows.products import Tick
 from gapless.solvers.kernel.free_set import take_newton_steps
-from gapless.solvers.kernel.inner_loop import smo_inner_loop
+from gapless.solvers.kernel.inner_loop import take_pairs
 from gapless.solvers.kernel.thresholds import WorkingSetLimits
 from gapless.solvers.kernel.violations import extremes
 
@@ -61,6 +61,6 @@ class WorkingSet:
         return self.u - self.before
 
     def _take_pairs(self, allowed: np.ndarray, wanted: float, most: int) -> int:
-        return smo_inner_loop(
+        return take_pairs(
             self.K, self.pair_rows, self.diagonal, self.v, self.u, self.low, self.high, allowed, wanted, most
         )

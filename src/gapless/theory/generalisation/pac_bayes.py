@@ -24,6 +24,7 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
+from gapless.encode.equal_rows import find_distinct_rows
 from gapless.theory.inputs import as_fraction, as_probability, as_whole
 from gapless.theory.samples.hoeffding import kl_upper
 
@@ -226,8 +227,8 @@ def dirichlet_vote(right: Any, delta: Any = 0.05, prior: Any = 1.0, alpha: Any =
     if not prior > 0.0:
         raise ValueError(f"the prior must be positive; got {written(prior)}")
     # Rows on which the same voters are right count together.
-    patterns, counts = np.unique(hits, axis=0, return_counts=True)
-    share, patterns = counts / n, patterns.astype(float)
+    first, counts = find_distinct_rows(hits)
+    share, patterns = counts / n, hits[first].astype(float)
 
     def value(log_alpha: np.ndarray) -> tuple[float, np.ndarray]:
         a = np.exp(log_alpha)

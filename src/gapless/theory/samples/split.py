@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
+from gapless.encode.equal_rows import find_distinct_rows
 from gapless.theory.generalisation.dichotomies import Dichotomies, dichotomies
 from gapless.theory.inputs import as_whole
 
@@ -158,6 +159,6 @@ def _checked(labels: Any) -> np.ndarray:
     given = np.asarray(labels)
     if given.ndim != 2 or not given.size or not np.isin(given, (-1, 1)).all():
         raise ValueError("labels must be -1 and 1, a row for each dichotomy")
-    if len(np.unique(given, axis=0)) < len(given):
+    if len(find_distinct_rows(given)[0]) < len(given):
         raise ValueError("a dichotomy stands twice among the labels: give each once")
     return given.astype(np.int8)

@@ -102,7 +102,8 @@ def tune(
         checked = None
         if outer is not None and complete:
             checked, complete = _score_nested(ev, outer, cv, method, n_iter, seed, settings)
-    status = "complete" if complete else ("interrupted" if interruption.requested else "time_limit")
+    # A Ctrl-C after the last score is heard, too: the caller wants the end, and is told so.
+    status = "interrupted" if interruption.requested else ("complete" if complete else "time_limit")
     best = _best_candidate(ev)
     fitted = fit_rows(ev.with_candidate(best), X, y, sample_weight, None if refit else folds.splits[0][0])
     record = _record(ev, best, started, method=method, status=status, refit=bool(refit), nested=checked)
