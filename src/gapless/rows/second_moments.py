@@ -300,11 +300,15 @@ def columns(rows: Rows, weights: np.ndarray | None, tick: Tick | None = None) ->
         s = np.ones(n) if weights is None else weights
         each = np.repeat(s, np.diff(rows.indptr))
         values = rows.values.astype(np.float64)
-        mean = np.bincount(rows.indices, each * values, minlength=d) / mass
         raw2 = np.bincount(rows.indices, each * values * values, minlength=d)
-        full = np.bincount(rows.indices, each, minlength=d)
+        # the weight of the zeros that are not stored: none, and no rounding, where every row has an entry
+        full = np.bincount(rows.indices, minlength=d) == n
+        absent = np.where(full, 0.0, np.maximum(mass - np.bincount(rows.indices, each, minlength=d), 0.0))
+        mean = np.bincount(rows.indices, each * values, minlength=d) / mass
+        moved = values - mean[rows.indices]
+        mean += (np.bincount(rows.indices, each * moved, minlength=d) - absent * mean) / mass  # of its rounding
         away = np.bincount(rows.indices, each * (values - mean[rows.indices]) ** 2, minlength=d)
-        return Columns(mean, np.sqrt(raw2), np.sqrt(away + np.maximum(mass - full, 0.0) * mean * mean))
+        return Columns(mean, np.sqrt(raw2), np.sqrt(away + absent * mean * mean))
     centre = centre_of(rows)
     sums, squares = np.zeros(d), np.zeros(d)
     for i, t in dense_tiles(rows, max(64, ROW_THRESHOLDS.tile_bytes // (8 * max(d, 1)))):

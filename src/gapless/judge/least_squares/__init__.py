@@ -28,5 +28,5 @@ class SquaresCase(SquaresData):
             elif rigorous:
                 self.bounds = prove(self)
             target_claims(self, figures, exact)
-            rank_claim(self, figures.rows)
+            rank_claim(self, figures.rows, figures.varies)
         ending_claims(self)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arithmetic.compare import at_most, between, capped, equal
-from ..arithmetic.rounding import UNIT, gamma
+from ..arithmetic.rounding import TINY, UNIT, gamma
 from ..case import ROUNDING_FACTOR, size_of
 from ..form.entries import number
 from ..linear.recompute import Task, evaluate
@@ -33,6 +33,7 @@ class Figures(NamedTuple):
     rss_room: np.ndarray
     room: np.ndarray  # what the cosine of an optimal model may be
     noise: np.ndarray  # what the cosine of this model may be off by
+    varies: np.ndarray  # how far each column varies, in units of what fits take for rounding
 
 
 def recompute(case: SquaresData) -> Figures:
@@ -53,24 +54,23 @@ def recompute(case: SquaresData) -> Figures:
     assert first is not None
     mean, mean_y = (first + mean / mass) * case.free, sum_y / mass
     centred2, rss, tss, size2 = np.zeros(d), np.zeros(S), np.zeros(S), np.zeros(S)
-    gradient, slope = np.zeros((S, d)), np.zeros(S)
+    gradient, slope, drift = np.zeros((S, d)), np.zeros(S), np.zeros(d)
     for block, s, y in case.blocks():
         r = y - block.scores(case.W).T - case.b[:, None]
         rss, tss, size2 = rss + (r * r) @ s, tss + ((y - mean_y[:, None]) ** 2) @ s, size2 + (y * y) @ s
         weighted = r * s
-        slope += weighted.sum(axis=1)
         if isinstance(block, DenseBlock):
             moved = DenseBlock(0, block.values - mean)
-            gradient += _times(moved, weighted)
-            centred2 += _times(_squared(moved), s[None, :])[0]
         else:  # as if dense: entries about the mean, and the zeros that are not stored, of which a full column has none
             moved = replace(block, data=block.data - mean[block.indices])
             stored = replace(block, data=np.ones(block.data.size))
             full = np.bincount(block.indices, minlength=d) == block.n
-            gradient += _times(moved, weighted)
             gradient -= np.where(full, 0.0, weighted.sum(axis=1)[:, None] - _times(stored, weighted)) * mean
-            centred2 += _times(_squared(moved), s[None, :])[0]
-            centred2 += np.where(full, 0.0, np.maximum(s.sum() - _times(stored, s[None, :])[0], 0.0)) * mean * mean
+            absent = np.where(full, 0.0, np.maximum(s.sum() - _times(stored, s[None, :])[0], 0.0)) * mean
+            centred2, drift = centred2 + absent * mean, drift - absent
+        gradient, slope = gradient + _times(moved, weighted), slope + weighted.sum(axis=1)
+        centred2, drift = centred2 + _times(_squared(moved), s[None, :])[0], drift + _times(moved, s[None, :])[0]
+    centred2 = np.maximum(centred2 - case.free * drift**2 / mass, 0.0)  # the mean is rounded
     gradient -= case.alpha[:, None] * case.W
     raw, constant = np.sqrt(raw2), 2.0**-44  # a column that varies by less than this part of its length is constant
     scale = np.maximum(np.sqrt(centred2), constant * raw) if case.free else raw
@@ -95,7 +95,8 @@ def recompute(case: SquaresData) -> Figures:
     noise = np.divide(error, length, out=np.full(S, np.inf), where=length > 0) * 2.0 + 4.0 * sums
     noise = np.fmin(noise, np.maximum(cosine_share, 4.0 * room))
     rss_room = capped(2.0 * error * length + error**2 + 4.0 * sums * rss, size2, squares_share)
-    return Figures(mass, count, float(raw2.sum()), rss, tss, cosine, size2, rss_room, room, noise)
+    varies = np.sqrt(centred2) / np.maximum(constant * raw, TINY)
+    return Figures(mass, count, float(raw2.sum()), rss, tss, cosine, size2, rss_room, room, noise, varies)
 
 
 def _seen(case: SquaresData, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray) -> np.ndarray:
@@ -146,12 +147,12 @@ def _r2_claim(case: SquaresData, k: int, rss: float, tss: float, room: float, ma
     return case.claim(name, claimed, found, equal(claimed, found, 8.0 * room / tss + loose * (1.0 + rss / tss)))
 
 
-def rank_claim(case: SquaresData, count: int) -> None:
+def rank_claim(case: SquaresData, count: int, varies: np.ndarray) -> None:
     rank = case.block["rank"]
     if rank is None:
         return
     most = max(min(count - case.free, case.d), 0) if count else 0
-    sure, most = sure_rank(case), min(most, most_rank(case))
+    sure, most = sure_rank(case, varies), min(most, most_rank(case, varies))
     case.claim("rank", rank, None, between(rank, sure, most), f"between {sure} and {most}")
 
 

@@ -52,20 +52,24 @@ def products(case: SquaresData) -> Products:
     return Products(0.5 * (G + G.T) * inverse * inverse[:, None], lengths, shift, depth + blocks + 16)
 
 
-def sure_rank(case: SquaresData) -> int:
-    """A rank that the columns have beyond rounding; 0 where there are too many to tell."""
+def sure_rank(case: SquaresData, varies: np.ndarray) -> int:
+    """A rank that the columns which vary have beyond rounding; 0 where there are too many to tell.
+
+    ``varies`` has units of what fits take for rounding: within a factor of 2 a column may count or not.
+    """
     if case.d > case.most_columns:
         return 0
-    G, lengths, _, depth = products(case)
+    G, _, _, depth = products(case)
     if not np.isfinite(G).all():
         return 0
-    means, G = G[: case.d, -1], G[: case.d, : case.d]
+    kept = np.flatnonzero(varies > 2.0)
+    means, G = G[kept, -1], G[np.ix_(kept, kept)]
     values = np.linalg.eigvalsh(G - np.outer(means, means) if case.free else G)
     noise = 1e-10 + 100.0 * gamma(depth) * (case.d + 1)
-    return int((values > noise * max(1.0, float(values[-1]))).sum()) if lengths.size else 0
+    return int((values > noise * max(1.0, float(values.max(initial=0.0)))).sum())
 
 
-def most_rank(case: SquaresData) -> int:
+def most_rank(case: SquaresData, varies: np.ndarray) -> int:
     """No fit finds a larger rank: columns about their means, scaled to length 1, at half of what fits take for rounding."""
     # Values of a matrix whose rank is also bounded from above.
     most_values = 4_000_000
@@ -75,9 +79,10 @@ def most_rank(case: SquaresData) -> int:
         return case.d
     A, s = (np.concatenate(parts) for parts in zip(*((filled(block), s / case.s.max()) for block, s, _ in blocks)))
     A = (A - np.average(A, axis=0, weights=s) if case.free else A) * np.sqrt(s)[:, None]
+    A = A[:, varies > 0.5]
     A /= np.maximum(np.linalg.norm(A, axis=0), 1e-300)
     sigma = np.linalg.svd(A, compute_uv=False) if np.isfinite(A).all() else np.ones(case.d)
-    return int((sigma > max(A.shape) * UNIT * sigma.max()).sum())
+    return int((sigma > max(n, case.d) * UNIT * sigma.max(initial=0.0)).sum())
 
 
 def visible(case: SquaresData, lengths: np.ndarray) -> np.ndarray:

@@ -21,12 +21,17 @@ def solve_by_cholesky(problem: LeastSquares, loop: Clock, tol: float) -> Answer 
     M = moments(problem.rows, problem.s, problem.Y, centre, centre_y, problem.n_jobs, loop.tick)
     if problem.look is not None and not np.isfinite(M).all():
         problem.look()
-    problem.__dict__["columns"] = columns_of(centre, M[:d, -1], M[:d, :d].diagonal().copy(), mass)
+    size = columns_of(centre, M[:d, -1], M[:d, :d].diagonal().copy(), mass)
+    lost = problem.offset and R.is_sparse(
+        problem.rows
+    )  # sparse rows are not shifted: a column that hardly varies is rounding
+    if lost and (size.centred < LEAST_SQUARES_THRESHOLDS.least_variation * size.raw).any():
+        return None
+    problem.__dict__["columns"] = size
     G, cross = M[:d, :d].copy(), M[:d, d : d + K].copy()
     if problem.offset:
         G -= np.outer(M[:d, -1], M[:d, -1] / mass)
         cross -= np.outer(M[:d, -1], M[d : d + K, -1] / mass)
-    size = problem.columns
     constant = problem.scales() <= CONSTANT * size.raw
     if constant.any() or not np.isfinite(G).all():
         return None  # a column does not vary: singular values find the solution of least norm
@@ -60,14 +65,24 @@ def solve_by_cholesky(problem: LeastSquares, loop: Clock, tol: float) -> Answer 
     if problem.offset:
         b = b + M[d : d + K, -1] / mass
     steps = 1 if worst >= 1e-13 else 2
-    loop.reached = Answer(W, b, "cholesky", "converged", 1, d, worst**-0.5)
+    # A penalty hides that columns depend on each other: their own equations say whether they do.
+    rank = d if alphas[0] == 0.0 or _independent(G) else None
+    loop.reached = Answer(W, b, "cholesky", "converged", 1, rank, worst**-0.5)
     W, b, fine = refine(problem, loop, W, b, correct, steps, tol, worst**-0.5)
     if not fine:
         return None
-    singular = None
-    if not R.is_sparse(problem.rows) and d <= 500:
-        singular = np.sqrt(np.maximum(np.linalg.eigvalsh(G)[::-1], 0.0))
-    return Answer(W, b, "cholesky", "converged", 1, d, worst**-0.5, singular)
+    wanted = not R.is_sparse(problem.rows) and d <= 500
+    singular = np.sqrt(np.maximum(np.linalg.eigvalsh(G)[::-1], 0.0)) if wanted else None
+    return Answer(W, b, "cholesky", "converged", 1, rank, worst**-0.5, singular)
+
+
+def _independent(G: np.ndarray) -> bool:
+    """Whether columns with the products G are independent beyond rounding."""
+    scale = 1.0 / np.sqrt(G.diagonal())
+    A = G * scale * scale[:, None]
+    factor, info = linalg.lapack.dpotrf(A, lower=1)
+    rcond, _ = linalg.lapack.dpocon(factor, np.abs(A).sum(axis=0).max(), uplo="L") if info == 0 else (0.0, 0)
+    return bool(rcond >= LEAST_SQUARES_THRESHOLDS.smallest_rcond)
 
 
 def solve_dual_by_cholesky(problem: LeastSquares, loop: Clock, tol: float) -> Answer | None:

@@ -10,6 +10,8 @@ class LeastSquaresThresholds(NamedTuple):
 
     #: Reciprocal condition of the equilibrated normal equations down to which two steps of refinement restore all digits.
     smallest_rcond: float = 1e-15
+    #: Share of its length by which a sparse column has to vary: of its variation moments about 0 then keep eight digits.
+    least_variation: float = 2.0**-13
     #: Columns of sparse rows up to which the normal equations, d^2 numbers, are formed; more go to conjugate gradients.
     sparse_columns: int = 1500
     #: Values of X, n times d, up to which X is written out densely for its singular values: 16 MB.
