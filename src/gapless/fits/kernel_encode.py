@@ -75,6 +75,7 @@ class KernelRows:
     start: Any
     watch: Watch
     matrix: bool  #: the kernel is given as a matrix, or by a function of the user
+    n_pairs: int = 1  #: problems that are solved, perhaps at once
     pairwise: PairwiseGram | None = None  #: one matrix for the problems of all pairs of classes
 
     def member(self, pair: ClassPair) -> np.ndarray:
@@ -138,7 +139,9 @@ def encode_kernel(
         X, whole, judged, kernel, cost, cost.take(index), None if targets is None else cost.take(targets), proved, start,
         watch, matrix,
     )  # fmt: skip
-    return EncodedKernel(given, labels, targets, weights, class_weight, index, data, _class_pairs(labels, data), marks)
+    pairs = _class_pairs(labels, data)
+    data = replace(data, n_pairs=len(pairs))
+    return EncodedKernel(given, labels, targets, weights, class_weight, index, data, pairs, marks)
 
 
 class _Late(Exception):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gapless import kernels, losses
-from gapless._runtime.threads import n_threads
 from gapless.certificates.kernel import Pair, certify_kernel
 from gapless.encode.equal_rows import MAX_SORTED_ROWS, EqualRows, find_equal_rows
 from gapless.gram.blocks import Gram, SubGram
@@ -55,19 +54,21 @@ def fit_subproblem(
         assert pair is not None
         return _fit_hard_margin(request, data, inside, pair, stop)
     groups = None if data.pairwise is not None else group_equal_rows(data, inside)
-    problem = build_dual(request, data, inside, data.cost.c[inside], pair, hold=groups is None)
+    by_rows = isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc"  # products through w, not through K
+    problem = build_dual(request, data, inside, data.cost.c[inside], pair, hold=groups is None and not by_rows)
     _refuse_infeasible(request, problem)
     start = _resume_point(data, problem, inside, k, len(pairs))
     small, rows = problem, inside
     if groups is not None:
         rows = inside[groups.first]
-        small = build_dual(request, data, rows, groups.c, pair)
+        small = build_dual(request, data, rows, groups.c, pair, hold=not by_rows)
         start = None if start is None else small.beta(groups.to_groups(problem.u(start)))
     proved = data.positive.shift is not None
-    if isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc":
+    if by_rows:
         solution = _solve_linear(data, small, rows, stop, start)
     else:
-        solution = solve_kernel(small, stop, start=start, watch=data.watch, positive=proved)
+        exact = groups is None and data.pairwise is None
+        solution = solve_kernel(small, stop, start=start, watch=data.watch, positive=proved, exact=exact)
     if groups is not None or data.judged is not data.gram:
         problem = build_dual(request, data, inside, data.cost.c[inside], pair, data.judged, hold=False)
         solution = _on_all_rows(data, problem, solution, groups)
@@ -135,7 +136,8 @@ def build_dual(
     of = data.gram if gram is None else gram
     whole = of if rows.size == of.n and (np.diff(rows) > 0).all() else SubGram(of, rows)
     laid_out = getattr(of, "laid_out", None)
-    room = 8 * rows.size**2 * n_threads(request.n_jobs) <= request.cache_bytes
+    # As many matrices as are held at once on four threads: the route of a fit, and with it its bits, does not depend on n_jobs.
+    room = 8 * rows.size**2 * min(4, data.n_pairs) <= request.cache_bytes
     if data.pairwise is not None and pair is not None:
         whole = ClassPairGram(of, rows, data.pairwise, pair)
     elif hold and laid_out is not None and rows.size <= KERNEL_THRESHOLDS.dense_points and room:
@@ -163,7 +165,7 @@ def _refuse_infeasible(request: KernelRequest, problem: KernelDual) -> None:
 
 
 def group_equal_rows(data: KernelRows, inside: np.ndarray) -> EqualRows | None:
-    """Equal rows as one, where the fit goes on to machine precision: equal problems have equal answers to the last bit."""
+    """Equal rows as one, in an order of their own, where that costs little: equal problems have equal answers to the last bit."""
     most_values = 4_000_000  # hashing more takes longer than the fit gains
     most_rows = min(MAX_SORTED_ROWS, 2 * KERNEL_THRESHOLDS.small_points)
     if data.matrix or inside.size > most_rows or inside.size * data.X.shape[1] > most_values:
@@ -187,7 +189,8 @@ def _solve_linear(
 ) -> Solution:
     """Solve kernel="linear" by the linear solver: its dual point is u, and w = sum u x.
 
-    The gap of that w may be wider than the gap of the solver's own w; then the solver goes on to a smaller one.
+    The gap of that w may be wider than the gap of the solver's own w; then the solver goes on to a smaller one, and where that
+    does not help, pairs go on from u.
     """
     X = data.X[rows] if rows.size != data.X.shape[0] or not (np.diff(rows) > 0).all() else data.X
     linear = LinearProblem.build(X, problem.sign.astype(np.int8), problem.c, losses.BY_NAME["hinge"], "free")
@@ -207,10 +210,37 @@ def _solve_linear(
         beta = problem.repair(problem.sign * found.u)
         scores = problem.scores(beta)
         scalars, primal, _, gap = evaluate_point(problem, beta, scores)
-        if gap <= stop.relative_gap * max(abs(primal), abs(primal - gap)) or found.status not in (
-            "converged",
-            "stalled",
-        ):
+        reached = gap <= stop.relative_gap * max(abs(primal), abs(primal - gap))
+        if reached or found.status not in ("converged", "stalled"):
             break
         aim, point = 0.1 * aim, (found.theta, found.u)
-    return Solution(scalars, beta, found.status, passes, seconds, found.solver, history, scores)
+    status, solver = found.status, found.solver
+    if not reached and status in ("converged", "stalled"):
+        beta, scalars, scores, other = _go_on_by_pairs(data, problem, beta, gap, stop, seconds)
+        if other is not None:
+            passes, seconds, history = passes + other.n_iter, seconds + other.seconds, history + other.history
+            ours = other.status == "max_iter" and passes < stop.passes  # the limit was not the user's
+            status, solver = "stalled" if ours else other.status, f"{solver}+{other.solver}"
+    return Solution(scalars, beta, status, passes, seconds, solver, history, scores)
+
+
+def _go_on_by_pairs(
+    data: KernelRows, problem: KernelDual, beta: np.ndarray, gap: float, stop: Stop, seconds: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Solution | None]:
+    """SMO from the dual point where the linear solver stalled, unless its gap is rounding.
+
+    Returns beta, scalars and scores, and the solution where that is better.
+    """
+    most_passes = 20  # some 0.2 s each at large C, where pairs hardly move
+    small = 1e-10  # of the objective: what the scores of rows some powers of ten apart are off by
+    scores = problem.scores(beta)
+    scalars, primal, dual, _ = evaluate_point(problem, beta, scores)
+    if gap <= min(problem.rounding(beta, scalars, scores, primal, dual), small * abs(primal)):
+        return beta, scalars, scores, None
+    left = None if stop.seconds is None else max(0.0, stop.seconds - seconds)
+    found = solve_kernel(
+        problem, Stop(stop.relative_gap, min(stop.passes, most_passes), left), start=beta, watch=data.watch
+    )
+    assert found.scores is not None
+    better = evaluate_point(problem, found.u, found.scores).gap < gap
+    return (found.u, found.theta, found.scores, found) if better else (beta, scalars, scores, None)

@@ -38,6 +38,8 @@ class Gram:
     relative_error: float | None = None
     #: Tiles in single precision that exist already.
     single: Any = None
+    #: Multiplications of the product in a kernel value; 0 where the values are given.
+    row_values: int = 0
     #: Rows and columns of a tile: 4 MB of float64.
     tile_rows, tile_columns = 256, 2048
 
@@ -138,6 +140,7 @@ class PointGram(Gram):
 
     def __init__(self, kernel: Any, X: Any, cache_bytes: int) -> None:
         super().__init__(kernel, X.shape[0], cache_bytes)
+        self.row_values = X.shape[1]
         self.laid_out: RowTiles | None = None
         if is_binary(X):
             self.X = X
@@ -300,7 +303,7 @@ class SubGram(Gram):
     def __init__(self, whole: Gram, index: np.ndarray) -> None:
         super().__init__(whole.kernel, index.size, whole.cache_bytes)
         self.whole, self.index, self.error = whole, index, whole.error
-        self.relative_error = whole.relative_error
+        self.relative_error, self.row_values = whole.relative_error, whole.row_values
 
     @property
     def diagonal(self) -> np.ndarray:

@@ -21,7 +21,7 @@ class DenseGram(Gram):
     def __init__(self, gram: Gram, laid_out: RowTiles) -> None:
         super().__init__(gram.kernel, gram.n, gram.cache_bytes)
         self.error, self.relative_error, self._diagonal = gram.error, gram.relative_error, gram.diagonal
-        self.laid_out = laid_out
+        self.row_values, self.laid_out = gram.row_values, laid_out
 
     @cached_property
     def K(self) -> np.ndarray:

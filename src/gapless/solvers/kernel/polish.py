@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from gapless.problems.kernel import KernelDual, evaluate_point
+from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.linear.active_set import solver_of
 from gapless.solvers.loop import Loop
 
@@ -30,8 +31,27 @@ class PolishedPoint(NamedTuple):
     settled: bool  #: the sets hold: this is the optimum up to rounding
 
 
-def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray, *, rounds: int = 30) -> PolishedPoint:
-    """The best point seen, the given one included."""
+def work_of_round(problem: KernelDual, free: int) -> float:
+    """The multiplications of a round with so many free variables: the factor of their matrix, and its products with all points.
+
+    They are counted in multiplications of kernel values, which are the fastest ones.
+    """
+    products = 6.0  # the step to the bounds, the three refinements, and the step of the repair
+    limits = KERNEL_THRESHOLDS
+    read = limits.read_price * products * problem.n_points
+    return limits.round_multiplications + free * (limits.factor_price * free * free / 3.0 + read)
+
+
+def polish(
+    problem: KernelDual,
+    loop: Loop,
+    beta: np.ndarray,
+    scores: np.ndarray,
+    *,
+    rounds: int = 30,
+    work: float = np.inf,
+) -> PolishedPoint:
+    """The best point seen, the given one included. ``work`` caps the multiplications of all rounds."""
     noise_share = 1e-10  # of a box: closer to a bound than that a variable is at it
     largest_system = 2000  # free variables: the factorisation of a larger system takes longer than SMO's passes
     most_changed = 0.25  # as a share of the variables: where more change sets, the sets are no guess to go by
@@ -44,7 +64,9 @@ def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray
     before = 0
     for _ in range(rounds):
         key = np.packbits(free).tobytes() + np.packbits(upper).tobytes()
-        if np.count_nonzero(free) > largest_system or key in seen:
+        size = int(np.count_nonzero(free))
+        work -= work_of_round(problem, size)
+        if size > largest_system or key in seen or work < 0.0:
             return best
         seen.add(key)
         fixed = np.where(upper, c, np.where(free, beta, 0.0))

@@ -31,8 +31,21 @@ class KernelThresholds(NamedTuple):
     #: Blocks that the fits of a cross-validation share: their pairs are cheap, since the block is gathered once for many C.
     folds: WorkingSetLimits = WorkingSetLimits(rows=4096, pairs_per_row=4, turns=5)
 
-    #: Points up to which a fit goes on to machine precision: there the polish costs less than the last passes of SMO.
+    #: Points up to which a fit may go on to machine precision: there the polish costs less than the last passes of SMO.
     small_points: int = 1500
+    #: Share of a fit's multiplications that a polish may add where the gap that was asked for is reached.
+    polish_share: float = 0.2
+    #: Rounds that must fit into this share for a polish to begin: from a gap of 1e-4 most polishes settle in 2 or 3.
+    polish_rounds: int = 3
+    #: The time of the calls around a round, in multiplications of kernel values, of which a core does 40 in 1 ns: 0.25 ms ...
+    round_multiplications: float = 1e7
+    #: ... and of those around a fit: 1.2 ms.
+    fit_multiplications: float = 5e7
+    #: The time of a multiplication of a factorisation, and of a product with values that are read, in the same unit.
+    factor_price: float = 4.0
+    read_price: float = 10.0
+    #: Multiplications of the map of a kernel value, an exponential.
+    map_multiplications: int = 20
     #: Points of the smallest nested level; a smaller one saves no time.
     smallest_level: int = 2000
     #: Each nested level has this many times as many points as the one before.

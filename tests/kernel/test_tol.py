@@ -1,0 +1,102 @@
+"""`tol` is obeyed: a fit ends at the gap that was asked for, and equal problems have equal answers all the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import svm
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import StandardScaler
+
+import gapless
+from gapless.solvers.kernel import polish as kernel_polish
+from gapless.solvers.kernel import solve as kernel_solve
+
+
+def scaled(load):
+    X, y = load(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+CLASSES, TARGETS = scaled(load_breast_cancer), scaled(load_diabetes)
+KINDS = {
+    "SVC": CLASSES,
+    "NuSVC": CLASSES,
+    "SVR": (TARGETS[0], TARGETS[1] / 50.0),
+    "NuSVR": (TARGETS[0], TARGETS[1] / 50.0),
+    "OneClassSVM": CLASSES,
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_small_problem_ends_where_it_was_asked_to(name, monkeypatch):
+    """Few hundred rows: the gap of 1e-4 is reached without any factorisation."""
+    asked = []
+    monkeypatch.setattr(kernel_polish, "_solve_free", lambda *args: asked.append(args) or (None, args[-1]))
+    monkeypatch.setattr(kernel_solve, "solve_by_cholesky", lambda *args: asked.append(args))
+    X, y = KINDS[name]
+    model = getattr(gapless, name)().fit(X, None if name == "OneClassSVM" else y)
+    assert model.certificate_.converged
+    assert model.certificate_.relative_gap <= 1e-4
+    assert not asked
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_every_gap_is_reached_and_certified(name, tol):
+    X, y = KINDS[name]
+    y = None if name == "OneClassSVM" else y
+    model = getattr(gapless, name)(tol=tol).fit(X, y)
+    assert model.certificate_.converged
+    assert model.certificate_.relative_gap <= tol
+    assert gapless.verify(model, X, y)
+
+
+def test_a_polish_that_costs_little_is_made():
+    """1,400 rows of 400 columns: the matrix takes far more multiplications than the polish, which then comes for nothing."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1400, 400))
+    y = (X[:, 0] > 0.0).astype(int)
+    X[:, 0] *= 12.0
+    model = gapless.SVC(gamma=1e-4, C=0.01).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-12
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_equal_problems_have_equal_answers(kernel):
+    """Weights are repetitions, and the order of rows means nothing: for a matrix, which has no rows to compare, as for rows."""
+    X, y = CLASSES[0][::4], CLASSES[1][::4]
+    random = np.random.default_rng(0)
+    times, order = random.integers(1, 4, len(y)), random.permutation(len(y))
+    repeated = np.repeat(np.arange(len(y)), times)
+
+    def scores(rows, weights=None):
+        given, asked = (
+            (X[rows], X) if kernel == "rbf" else (rbf_kernel(X[rows], gamma=0.03), rbf_kernel(X, X[rows], gamma=0.03))
+        )
+        return gapless.SVC(kernel=kernel, gamma=0.03).fit(given, y[rows], weights).decision_function(asked)
+
+    first = scores(np.arange(len(y)), times)
+    assert scores(repeated) == pytest.approx(first, abs=1e-7)
+    assert scores(order, times[order]) == pytest.approx(first, abs=1e-7)
+
+
+@pytest.mark.parametrize("C", [7e-4, 1.0, 100.0])
+def test_the_linear_kernel_reaches_a_gap_of_rounding(C):
+    """Nearly separable classes: the linear solver stalls at 1e-5 on some pairs; SMO goes on from there."""
+    X, y = scaled(load_digits)
+    model = gapless.SVC(kernel="linear", C=C, tol=1e-11).fit(X, y)
+    assert model.certificate_.converged
+    peer = svm.SVC(kernel="linear", C=C, tol=1e-8).fit(X, y)
+    scale = np.abs(peer.dual_coef_).max()
+    assert np.abs(model.coef_ - peer.coef_).max() <= 1e-3 * max(scale, np.abs(peer.coef_).max())
+
+
+def test_the_matrix_is_held_for_any_number_of_threads():
+    """Near the budget a fit once took another route on two threads than on one, and ended with other bits."""
+    X, y = scaled(load_digits)
+    X, y = X[y < 4], y[y < 4]
+    megabytes = 8.0 * (2 * np.bincount(y).max()) ** 2 * 3 / 2**20
+    models = [gapless.SVC(cache_size=megabytes, n_jobs=n).fit(X, y) for n in (1, 2, 4)]
+    assert len({model.dual_coef_.tobytes() + model.intercept_.tobytes() for model in models}) == 1
