@@ -151,7 +151,7 @@ def test_solvers_agree_and_forms_agree(loss, offset):
 def test_polish_reaches_machine_precision(offset):
     for seed in range(10):
         problem = random_problem(seed, "hinge", offset, n=200)
-        solution = solve(problem, Stop(1e-4, 1000))
+        solution = solve(problem, Stop(1e-14, 1000))
         primal = problem.primal(solution.theta)
         assert problem.gap(solution.theta, solution.u) <= 1e-11 * primal
         assert "active_set" in solution.solver or problem.gap(solution.theta, solution.u) <= 1e-13 * primal

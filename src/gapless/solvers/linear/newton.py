@@ -17,7 +17,7 @@ from gapless import rows as R
 from gapless.problems.linear import LinearProblem
 from gapless.rows.products import curved_cost
 from gapless.rows.weighted_gram import gram_cost
-from gapless.solvers.linear.newton_point import NewtonPoint, NewtonProgress, is_worth_a_step
+from gapless.solvers.linear.newton_point import NewtonPoint, NewtonProgress
 from gapless.solvers.linear.subset_start import start_from_subset
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import SMALL_FIT_VALUES, Loop
@@ -26,7 +26,7 @@ from gapless.solvers.newton_system_cg import NewtonSystemCG
 
 
 def newton(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None) -> None:
-    """Record points in ``loop``; go on beyond the tolerance while steps still pay."""
+    """Record points in ``loop``; go on beyond the tolerance where that is a small part of the fit."""
     theta = _first_theta(problem, loop, start)
     system = StepSystem(problem, loop)
     # Replaces the system of the subset start; this frees the subset's copy of the rows before the fast copy below is made.
@@ -43,7 +43,7 @@ def newton(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None) 
         left = point.estimate_gain(gradient)
         # A solve that only provides a start is never certified: the estimate of the gain replaces the gap.
         gap = point.record_estimate(left) if loop.rough else point.record(gradient)
-        if not is_worth_a_step(problem, loop, gap, progress.gap):
+        if not progress.is_worth_a_step(problem, loop, gap, equal=True):
             point.hand_over()
             return
         if progress.has_stalled(gap, primal):
