@@ -46,6 +46,8 @@ class LinearThresholds(NamedTuple):
     changed_rows_columns: int = 32
     #: Values of a row from which coordinate descent visits stretches of rows: reading neighbours gains more than it loses.
     stretch_row_values: int = 32
+    #: Steps of Newton's method, with nothing proved yet, after which the squared losses go through smaller costs.
+    straight_steps: int = 12
     #: Columns up to which a path keeps second derivatives from one C to the next.
     kept_curvature_columns: int = 500
     #: Multiplications up to which the Hessian of softmax is written out.
