@@ -19,7 +19,7 @@ from tests.linear.sets import LOSSES, load, model, objective, trusted
 @pytest.mark.parametrize("name", ["breast_cancer_scaled", "digits_two", "iris_two"])
 def test_logistic_regression(name, C):
     X, y = load(name)
-    ours = LogisticRegression(C=C).fit(X, y)
+    ours = LogisticRegression(C=C, tol=1e-12).fit(X, y)
     theirs = sklearn.linear_model.LogisticRegression(C=C, solver="newton-cholesky", tol=1e-12, max_iter=1_000).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-6, atol=1e-6)
@@ -31,7 +31,7 @@ def test_logistic_regression(name, C):
 @pytest.mark.parametrize("name", ["iris", "digits", "discrete_three"])
 def test_multinomial_logistic_regression(name, C):
     X, y = load(name)
-    ours = LogisticRegression(C=C).fit(X, y)
+    ours = LogisticRegression(C=C, tol=1e-13).fit(X, y)
     theirs = sklearn.linear_model.LogisticRegression(C=C, solver="newton-cholesky", tol=1e-12, max_iter=1_000).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(
@@ -53,7 +53,7 @@ def objective_of(theirs, X, y, C, **given):
 def test_logistic_regression_against_lbfgs_with_weights():
     X, y = load("breast_cancer_scaled")
     weights = np.random.default_rng(0).random(y.size)
-    ours = LogisticRegression().fit(X, y, sample_weight=weights)
+    ours = LogisticRegression(tol=1e-12).fit(X, y, sample_weight=weights)
     theirs = sklearn.linear_model.LogisticRegression(tol=1e-12, max_iter=10_000).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-5, atol=1e-6)
 
@@ -61,7 +61,7 @@ def test_logistic_regression_against_lbfgs_with_weights():
 def test_logistic_regression_with_a_penalised_offset_is_liblinears():
     X, y = load("breast_cancer_scaled")
     for scaling in (1.0, 4.0):
-        ours = LogisticRegression(penalize_intercept=True, intercept_scaling=scaling).fit(X, y)
+        ours = LogisticRegression(penalize_intercept=True, intercept_scaling=scaling, tol=1e-12).fit(X, y)
         theirs = sklearn.linear_model.LogisticRegression(
             solver="liblinear", tol=1e-10, max_iter=10_000, intercept_scaling=scaling
         ).fit(X, y)
@@ -74,7 +74,7 @@ def test_logistic_regression_with_a_penalised_offset_is_liblinears():
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_linear_svc_with_a_penalised_offset_is_liblinears(loss, name, C):
     X, y = load(name)
-    ours = LinearSVC(loss=loss, C=C, penalize_intercept=True).fit(X, y)
+    ours = LinearSVC(loss=loss, C=C, penalize_intercept=True, tol=1e-10).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         theirs = sklearn.svm.LinearSVC(loss=loss, C=C, dual=True, tol=1e-10, max_iter=10**6, random_state=0).fit(X, y)
@@ -90,7 +90,7 @@ def test_linear_svc_with_a_penalised_offset_is_liblinears(loss, name, C):
 @pytest.mark.parametrize("name", ["breast_cancer_scaled", "iris_two", "discrete_two", "digits_two"])
 def test_linear_svc_with_a_free_offset_is_libsvms(name, C):
     X, y = load(name)
-    ours = LinearSVC(loss="hinge", C=C).fit(X, y)
+    ours = LinearSVC(loss="hinge", C=C, tol=1e-10).fit(X, y)
     theirs = sklearn.svm.SVC(kernel="linear", C=C, tol=1e-8).fit(X, y)
     certificate = trusted(ours, X, y)
     at_theirs = objective_of(theirs, X, y, C, loss="hinge")
@@ -103,7 +103,7 @@ def test_linear_svc_with_a_free_offset_is_libsvms(name, C):
 def test_libsvms_alpha():
     """Where the dual point is unique, it is the same one."""
     X, y = load("breast_cancer_scaled")
-    ours = LinearSVC(loss="hinge").fit(X, y)
+    ours = LinearSVC(loss="hinge", tol=1e-10).fit(X, y)
     theirs = sklearn.svm.SVC(kernel="linear", tol=1e-8).fit(X, y)
     alpha = np.zeros(y.size)
     alpha[theirs.support_] = np.abs(theirs.dual_coef_[0])

@@ -297,7 +297,7 @@ def test_kkt_residuals_vanish_at_the_optimum_only(loss, offset):
     from gapless.solvers.loop import Stop
 
     problem, _ = random_problem(3, loss, offset)
-    solution = solve(problem, Stop(1e-13, 3000))
+    solution = solve(problem, Stop(1e-15, 3000))
     at_optimum = kkt(problem, solution.theta, solution.u)
     scale = problem.primal(solution.theta)
     assert at_optimum["stationarity"] <= 1e-6 * (1 + np.linalg.norm(solution.theta))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Up to 16,000 rows are sorted to find equal ones; sorting more costs more than merging them saves.
+#: Up to 16,000 rows of a kernel machine are sorted to find equal ones; sorting more costs more than merging them saves.
 MAX_SORTED_ROWS = 16_000
 
 
@@ -55,7 +55,7 @@ def find_distinct_rows(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def find_equal_rows(hashes: np.ndarray, labels: np.ndarray, c: np.ndarray) -> EqualRows:
     """Group rows of equal hash (n, 2) and label; groups come in the order of (hash, label)."""
-    order = np.lexsort((labels, hashes[:, 1], hashes[:, 0]))
+    order = _sort(hashes, labels)
     h, k = hashes[order], labels[order]
     new = np.ones(order.size, bool)
     new[1:] = (h[1:] != h[:-1]).any(axis=1) | (k[1:] != k[:-1])
@@ -64,3 +64,16 @@ def find_equal_rows(hashes: np.ndarray, labels: np.ndarray, c: np.ndarray) -> Eq
     total = np.bincount(group, c)
     share = np.minimum(c / total[group], 1.0)
     return EqualRows(order[new], group, share, total)
+
+
+def _sort(hashes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The stable order of (hash, label). Only rows whose hashes have equal first halves are sorted by more keys."""
+    order = np.argsort(hashes[:, 0])
+    first = hashes[order, 0]
+    same = np.zeros(order.size + 1, bool)
+    same[1:-1] = first[1:] == first[:-1]
+    tied = same[1:] | same[:-1]  # like the row before it, or like the one after
+    if tied.any():
+        rows = np.sort(order[tied])
+        order[tied] = rows[np.lexsort((labels[rows], hashes[rows, 1], hashes[rows, 0]))]
+    return order

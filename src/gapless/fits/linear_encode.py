@@ -12,7 +12,7 @@ import numpy as np
 from gapless._runtime.threads import in_background
 from gapless._runtime.written import written
 from gapless.certificates.fingerprint import fingerprint
-from gapless.encode.equal_rows import MAX_SORTED_ROWS, EqualRows, find_equal_rows
+from gapless.encode.equal_rows import EqualRows, find_equal_rows
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.offset import Offset
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight, weightless_classes
@@ -110,8 +110,8 @@ def encode_linear(
     index = cost.take(labels.index)
     given = None if sample_weight is None else weights
     groups = order = hashes = None
-    # Small fits go to machine precision, and then equal problems shall give equal answers; larger fits are as good as tol.
-    if 0 < index.size <= MAX_SORTED_ROWS and index.size * (X.shape[1] + 1) <= SMALL_FIT_VALUES:
+    # Equal problems shall give equal answers where sorting costs little; larger fits are as good as tol.
+    if 0 < index.size and index.size * (X.shape[1] + 1) <= SMALL_FIT_VALUES:
         hashes = row_hashes(X)
         groups = find_equal_rows(cost.take(hashes), index, cost.c)
     named = in_background(lambda: fingerprint(X, labels.index, given, hashes=hashes))

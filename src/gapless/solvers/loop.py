@@ -19,7 +19,7 @@ from gapless._runtime.clock import now
 from gapless.numbers import relative_gap
 from gapless.solvers.solution import Event, Status
 
-#: Values (rows times columns) up to which every fit goes on to machine precision.
+#: Values (rows times columns) up to which equal rows are merged, and steps past the tolerance are a small part of a fit.
 SMALL_FIT_VALUES = 400_000
 
 
@@ -143,6 +143,8 @@ class Loop:
         self.rough = False
         #: The linear system that a solver leaves to the same solver on a larger copy of the problem.
         self.system: Any = None
+        #: An order of the examples that does not depend on theirs: equal problems draw equal samples.
+        self.order: np.ndarray | None = None
         #: Seconds that must be left at the end, for a last evaluation of the point that is returned.
         self.reserve = 0.0
         self._took_dual = False

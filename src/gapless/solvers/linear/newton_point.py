@@ -126,10 +126,11 @@ class NewtonPoint:
 
 
 class NewtonProgress:
-    """The best gap and the best P so far, and for how many steps neither became better."""
+    """The best gap and the best P so far, for how many steps neither became better, and the steps it took to the tolerance."""
 
     def __init__(self) -> None:
         self.gap, self.primal, self._stale = np.inf, np.inf, 0
+        self._enough: int | None = None
 
     def has_stalled(self, gap: float, primal: float) -> bool:
         """Note a step; True where three in a row gained nothing, or P is not finite."""
@@ -139,13 +140,18 @@ class NewtonProgress:
         self.gap, self.primal = min(gap, self.gap), min(primal, self.primal)
         return False
 
+    def is_worth_a_step(self, problem: LinearProblem | Multinomial, loop: Loop, gap: float, *, equal: bool) -> bool:
+        """Whether to go on from a point with this gap: past the tolerance, too, by the steps taken, so that equal fits do alike.
 
-def is_worth_a_step(problem: LinearProblem | Multinomial, loop: Loop, gap: float, before: float) -> bool:
-    """Past the tolerance: on small data go on while each step still pays; on large data a step is no small part of the fit."""
-    if loop.n_iter >= loop.stop.passes:
-        return False
-    if loop.relative_gap > loop.stop.relative_gap:
-        return True
-    if loop.rough:
-        return False
-    return problem.n * (problem.d + 1) <= SMALL_FIT_VALUES and gap <= 0.25 * before and loop.relative_gap > 1e-15
+        ``equal``: a step costs what those before it cost. On small data as many may follow as cost a fifth of the fit, while
+        each still pays; on large data the fit ends at the tolerance.
+        """
+        if loop.n_iter >= loop.stop.passes:
+            return False
+        if loop.relative_gap > loop.stop.relative_gap:
+            return True
+        if loop.rough or not equal or problem.n * (problem.d + 1) > SMALL_FIT_VALUES:
+            return False
+        self._enough = loop.n_iter if self._enough is None else self._enough
+        affordable = int(LINEAR_THRESHOLDS.polish_share * self._enough)
+        return loop.n_iter - self._enough < affordable and gap <= 0.25 * self.gap and loop.relative_gap > 1e-15

@@ -3,84 +3,137 @@
     minimise  P(W, b) = 1/2 |W|^2 + sum_i c_i [ln sum_k e^(z_ik) - z_iy_i]
 
 The Hessian couples the classes: its block (k, l) is  sum_i c_i (p_ik [k = l] - p_ik p_il) x_i x_i',  plus the penalty.  Where
-K(d + 1) is small it is written out and factored; beyond, conjugate gradients need only two products with the data a step,
-preconditioned by the diagonal blocks.  With a free offset P does not change along b + t: that direction gets a small
-ridge, and the b returned sums to 0.
+that costs less than some products with the data it is written out and factored; beyond, conjugate gradients solve for the step,
+to the precision that it can use, preconditioned as well as pays (`_Products`).  With a free offset P does not change along
+b + t: that direction gets a small ridge, and the b returned sums to 0.  As for two classes the gap costs nothing:
+
+    P - D = 1/2 |grad_W P|^2 - b'r,     r = sum_i u_i,     less what D loses where r is not 0
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from gapless import rows as R
 from gapless.problems.multinomial import Multinomial
+from gapless.rows.weighted_gram import gram_cost
 from gapless.solvers.line_search import find_step_length
-from gapless.solvers.linear.newton_point import NewtonProgress, is_worth_a_step
+from gapless.solvers.linear.newton_point import NewtonProgress
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Loop
 from gapless.solvers.newton_system import FACTORED_COLUMNS, conjugate_gradients
 
+Map = Callable[[np.ndarray], np.ndarray]
+
 
 def newton_softmax(problem: Multinomial, loop: Loop, start: np.ndarray | None = None) -> None:
-    """Record points in ``loop``; go on beyond the tolerance while steps still pay."""
-    theta = np.zeros((problem.K, problem.d + 1)) if start is None else start.copy()
-    progress, first = NewtonProgress(), None
+    """Record points in ``loop``; go on beyond the tolerance where that is a small part of the fit."""
+    theta = _first_theta(problem) if start is None else start.copy()
+    progress, system, first = NewtonProgress(), _StepSystem(problem, loop), None
+    Z = problem.scores(theta, loop.tick)
+    P, loss = problem.probabilities(Z)
     while True:
-        Z = problem.scores(theta, loop.tick)
-        P, loss = problem.probabilities(Z)
         primal = problem.penalty(theta) + loss
-        U = problem.dual_of(P)
-        combined = problem.combine(U, loop.tick)
-        gradient = problem.gradient(theta, -combined)
-        dual = problem.dual(U, primal, combined)
-        price = problem.offset_bound(primal) * float(np.abs(U.sum(axis=0)).sum()) if problem.free else 0.0
-        if price > 0.1 * (primal - dual):
-            # Where sum u is not 0 its price hides the gap: balance the offsets first, for the dual point only.
-            balanced = problem.dual_from_primal(theta, Z)
-            lifted = problem.dual(balanced, primal)
-            if lifted > dual:
-                U, dual = balanced, lifted
-        gap = primal - dual
-        loop.record(theta, U, primal, dual, ends=False)
-        if not is_worth_a_step(problem, loop, gap, progress.gap) or progress.has_stalled(gap, primal):
+        gradient, gap = _record(problem, loop, theta, Z, P, primal)
+        if not progress.is_worth_a_step(problem, loop, gap, equal=system.written) or progress.has_stalled(gap, primal):
             return
         size = float(np.linalg.norm(gradient))
         first = size if first is None else first
-        step = _solve(problem, loop, P, -gradient, min(0.1, np.sqrt(size / first)) if first > 0 else 0.1)
+        # A gap of tol P needs a gradient of sqrt(2 tol P): closer than half of that is not worth an iteration.
+        enough = 0.5 * np.sqrt(2.0 * loop.stop.relative_gap * max(primal, 0.0))
+        tolerance = max(min(0.3, np.sqrt(size / first)), min(0.5, enough / size)) if size > 0.0 else 0.3
+        step = system.solve(P, -gradient, tolerance)
         if problem.rows.constant == 0.0:
             step[:, -1] = 0.0
-        t = _search(problem, theta, step, Z, problem.scores(step, loop.tick))
+        along = problem.scores(step, loop.tick)
+        t, P, loss = _search(problem, theta, step, float(np.sum(gradient * step)), Z, along)
         if t == 0.0:
             return
-        theta = theta + t * step
+        theta, Z = theta + t * step, Z + t * along
         if problem.free:
             theta[:, -1] -= theta[:, -1].mean()
         loop.advance()
 
 
-def _solve(problem: Multinomial, loop: Loop, P: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
-    K, m = problem.K, problem.d + 1
-    ridge = np.ones(m)
+def _first_theta(problem: Multinomial) -> np.ndarray:
+    """W = 0, and the best free offsets for it, which the first steps would otherwise have to find."""
+    theta, masses = np.zeros((problem.K, problem.d + 1)), problem.class_weights
+    if problem.free and np.all(masses > 0.0):
+        theta[:, -1] = np.log(masses) - np.log(masses).mean()
+    return theta
+
+
+def _record(
+    problem: Multinomial, loop: Loop, theta: np.ndarray, Z: np.ndarray, P: np.ndarray, primal: float
+) -> tuple[np.ndarray, float]:
+    """Record the point with its own dual point; grad P and the gap there."""
+    U = problem.dual_of(P)
+    combined = problem.combine(U, loop.tick)
+    gradient = problem.gradient(theta, -combined)
+    gap = problem.penalty(gradient)
     if problem.free:
-        ridge[-1] = 1e-9 * float(problem.c.sum()) / K  # P does not change along b + t
-    if K * m <= FACTORED_COLUMNS and 0.5 * problem.n * float(K * m) ** 2 <= LINEAR_THRESHOLDS.softmax_multiplications:
+        r, own = U.sum(axis=0), gap
+        price = problem.offset_bound(primal) * float(np.abs(r).sum())
+        gap += price - float(problem.rows.constant * theta[:, -1] @ r)
+        # Where sum u is not 0 its price hides the gap: balance the offsets first, for the dual point only.  Where W alone is not
+        # there yet, no better dual point would help.
+        if price > 0.1 * gap and own <= loop.stop.relative_gap * primal:
+            balanced = problem.dual_from_primal(theta, Z)
+            lifted = problem.dual(balanced, primal)
+            if primal - lifted < gap:
+                U, gap = balanced, primal - lifted
+    loop.record(theta, U, primal, primal - gap, ends=False)
+    return gradient, gap
+
+
+class _StepSystem:
+    """The linear system of a step: written out and factored where that is cheaper than some products, else iterated."""
+
+    def __init__(self, problem: Multinomial, loop: Loop) -> None:
+        self.problem, self.loop = problem, loop
+        side, few_products = problem.K * (problem.d + 1), 6.0
+        self.ridge = np.ones(problem.d + 1)
+        if problem.free:
+            self.ridge[-1] = 1e-9 * float(problem.c.sum()) / problem.K  # P does not change along b + t
+        self.can_write = (
+            side <= FACTORED_COLUMNS and 0.5 * problem.n * float(side) ** 2 <= LINEAR_THRESHOLDS.softmax_multiplications
+        )
+        blocks = 0.5 * problem.K * (problem.K + 1)
+        self.cost = blocks * _cost_of_gram(problem) + 0.02 * float(side) ** 3
+        self.products = _Products(problem, loop, self.ridge)
+        self.written = self.can_write and self.cost <= few_products * self.products.cost
+
+    def solve(self, P: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
+        """The step from the probabilities P; ``tolerance`` is what iterations may leave of the residual."""
+        if not self.written:
+            step = self.products.solve(P, right, tolerance)
+            # Data on which a step took more products than the matrix would have cost is ill-conditioned.
+            self.written = self.can_write and self.products.spent * self.products.cost > self.cost
+            return step
+        problem, loop = self.problem, self.loop
         H = _hessian(problem, loop, P)
-        H[np.diag_indices(K * m)] += np.tile(ridge, K)
+        H[np.diag_indices_from(H)] += np.tile(self.ridge, problem.K)
         scale = 1.0 / np.sqrt(np.diag(H))
         H *= scale[:, None]
         H *= scale[None, :]
         flat = right.ravel() * scale
         for shift in (0.0, 1e-14, 1e-12, 1e-10):
             try:
-                factor = cho_factor(H + shift * np.eye(K * m) if shift else H, lower=True, check_finite=False)
+                factor = cho_factor(H + shift * np.eye(scale.size) if shift else H, lower=True, check_finite=False)
             except LinAlgError:
                 continue
             x = cho_solve(factor, flat, check_finite=False)
             x += cho_solve(factor, flat - H @ x, check_finite=False)
-            return (x * scale).reshape(K, m)
+            return (x * scale).reshape(right.shape)
         raise FloatingPointError("the Hessian is not positive definite")
-    return _solve_by_products(problem, loop, P, right, ridge, tolerance)
+
+
+def _cost_of_gram(problem: Multinomial) -> float:
+    call = 2e4  # ns: what a call costs on few rows
+    return gram_cost(problem.rows, problem.n) + call
 
 
 def _hessian(problem: Multinomial, loop: Loop, P: np.ndarray) -> np.ndarray:
@@ -99,48 +152,90 @@ def _hessian(problem: Multinomial, loop: Loop, P: np.ndarray) -> np.ndarray:
     return H
 
 
-def _solve_by_products(
-    problem: Multinomial, loop: Loop, P: np.ndarray, right: np.ndarray, ridge: np.ndarray, tolerance: float
-) -> np.ndarray:
-    precondition = _preconditioner(problem, loop, P, ridge)
+class _Products:
+    """Steps by conjugate gradients, which need two products with the data an iteration.
 
-    def apply(V: np.ndarray) -> np.ndarray:
-        S = problem.scores(V, loop.tick)
-        PS = P * S
-        T = (PS - P * PS.sum(axis=1, keepdims=True)) * problem.c[:, None]
-        return ridge * V + problem.combine(T, loop.tick)
+    Three preconditioners, each dearer and nearer to the Hessian than the one before: its diagonal; one matrix for all classes, by
+    the mean of p(1 - p); its diagonal blocks.  The dearest is made that costs no more than the last step's products, and kept
+    while it is not.
+    """
 
-    return conjugate_gradients(
-        apply, precondition, right, tolerance, most=500, product=lambda a, b: float(np.sum(a * b))
-    )
+    def __init__(self, problem: Multinomial, loop: Loop, ridge: np.ndarray) -> None:
+        self.problem, self.loop, self.ridge = problem, loop, ridge
+        K, m, stored = problem.K, problem.d + 1, float(R.n_stored(problem.rows) + problem.n)
+        call = 4e4  # ns: what a product costs on few rows
+        self.cost = 0.2 * stored * K + 3.0 * problem.n * K + call
+        few_columns = m <= LINEAR_THRESHOLDS.softmax_block_columns
+        gram = _cost_of_gram(problem) + 0.02 * float(m) ** 3 if few_columns else np.inf
+        self.ways: list[tuple[float, Callable[[np.ndarray], Map]]] = [
+            (0.5 * stored * K, self._by_diagonal),
+            (gram, self._by_one_matrix),
+            (K * gram, self._by_blocks),
+        ]
+        self.way = -1
+        self.precondition: Map | None = None
+        self.spent = 2  #: products of the last step
 
+    def solve(self, P: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
+        problem, loop, ridge = self.problem, self.loop, self.ridge
+        budget = 1.5 * self.spent * self.cost
+        way = max((k for k, (cost, _) in enumerate(self.ways) if cost <= budget), default=0)
+        if way >= self.way:
+            self.way, self.precondition = way, self.ways[way][1](P)
+        self.spent, c = 0, problem.c[:, None]
 
-def _preconditioner(problem: Multinomial, loop: Loop, P: np.ndarray, ridge: np.ndarray):
-    K, m = problem.K, problem.d + 1
-    every = np.arange(problem.n)
-    if (
-        m <= LINEAR_THRESHOLDS.softmax_block_columns
-        and problem.n * float(m) ** 2 * K <= LINEAR_THRESHOLDS.softmax_multiplications
-    ):
-        factors = []
-        for k in range(K):
-            block = R.gram(problem.rows, problem.c * P[:, k] * (1.0 - P[:, k]), every, loop.tick)
-            block[np.diag_indices(m)] += ridge + 1e-12 * np.diag(block).max()
-            factors.append(cho_factor(block, lower=True, check_finite=False))
+        def apply(V: np.ndarray) -> np.ndarray:
+            self.spent += 1
+            S = problem.scores(V, loop.tick)
+            T = P * S
+            T -= P * T.sum(axis=1, keepdims=True)
+            T *= c
+            return ridge * V + problem.combine(T, loop.tick)
+
+        assert self.precondition is not None
+        return conjugate_gradients(
+            apply, self.precondition, right, tolerance, most=500, product=lambda a, b: float(np.sum(a * b))
+        )
+
+    def _by_diagonal(self, P: np.ndarray) -> Map:
+        problem = self.problem
+        diagonal = np.stack(
+            [R.squares(problem.rows, problem.c * p * (1.0 - p), self.loop.tick) + self.ridge for p in P.T]
+        )
+        return lambda V: V / diagonal
+
+    def _by_one_matrix(self, P: np.ndarray) -> Map:
+        mean = (1.0 - np.sum(P * P, axis=1)) / (self.problem.K - 1)
+        factor = self._factor(self.problem.c * mean)
+        return lambda V: cho_solve(factor, V.T, check_finite=False).T
+
+    def _by_blocks(self, P: np.ndarray) -> Map:
+        factors = [self._factor(self.problem.c * p * (1.0 - p)) for p in P.T]
         return lambda V: np.stack([cho_solve(f, v, check_finite=False) for f, v in zip(factors, V)])
-    diagonal = np.stack([R.squares(problem.rows, problem.c * P[:, k] * (1.0 - P[:, k])) + ridge for k in range(K)])
-    return lambda V: V / diagonal
+
+    def _factor(self, weights: np.ndarray) -> tuple[np.ndarray, bool]:
+        problem = self.problem
+        block = R.gram(problem.rows, weights, np.arange(problem.n), self.loop.tick)
+        block[np.diag_indices_from(block)] += self.ridge + 1e-12 * np.diag(block).max()
+        return cho_factor(block, lower=True, check_finite=False)
 
 
-def _search(problem: Multinomial, theta: np.ndarray, step: np.ndarray, Z: np.ndarray, along: np.ndarray) -> float:
-    """The t near 1 at which dP/dt has lost at least half of its size."""
+def _search(
+    problem: Multinomial, theta: np.ndarray, step: np.ndarray, start: float, Z: np.ndarray, along: np.ndarray
+) -> tuple[float, np.ndarray, float]:
+    """The t near 1 at which dP/dt has lost at least half of its size, ``start``; the probabilities and the loss there."""
     linear, square = problem.penalty_along(theta, step)
     own = along[np.arange(problem.n), problem.y]
+    at: list[tuple[np.ndarray, float]] = []
 
     def slope_and_curvature(t: float) -> tuple[float, float]:
-        P, _ = problem.probabilities(Z + t * along)
-        mean = np.sum(P * along, axis=1)
-        spread = np.sum(P * along * along, axis=1) - mean * mean
+        P, loss = problem.probabilities(Z + t * along)
+        at[:] = [(P, loss)]
+        Q = P * along
+        mean = Q.sum(axis=1)
+        Q *= along
+        spread = Q.sum(axis=1) - mean * mean
         return linear + t * square + float(problem.c @ (mean - own)), square + float(problem.c @ spread)
 
-    return find_step_length(slope_and_curvature)
+    t = find_step_length(slope_and_curvature, start=start)
+    return (t, *at[0]) if t != 0.0 else (0.0, Z, 0.0)

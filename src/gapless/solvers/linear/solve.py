@@ -2,10 +2,12 @@
 
     smooth losses                   Newton: its system is small one way or the other, or solved by conjugate gradients;
                                     first coordinate descent where features are many and sparse
-    hinge, small                    interior point, then the active-set polish
+    hinge, small and wide           interior point
     hinge, sparse                   coordinate descent; semismooth Newton where its passes do not pay
     hinge, wide                     coordinate descent; interior point or semismooth Newton where its passes do not pay
     hinge, n >> d                   semismooth Newton; interior point where that stalls
+
+After the hinge's solvers the active sets are guessed and solved for, where that costs at most a fifth of the fit.
 
 The choice is made from shapes alone, so that equal problems go equal ways.
 """
@@ -74,6 +76,7 @@ def solve(
     ``schedule`` the rates of a descent.
     """
     loop = Loop(stop, watch)
+    loop.order = order
     used: list[str] = []
     # Overflow on the way is found by looking at the gap; it is no news to the user.
     with np.errstate(all="ignore"):
@@ -85,7 +88,7 @@ def solve(
                 if loop.relative_gap <= stop.relative_gap or loop.n_iter >= stop.passes:
                     break
         if not problem.loss.smooth and loop.status in (None, "converged") and solver not in DESCENTS:
-            used += _polish(problem, loop)
+            used += _polish(problem, loop, used)
         return _finish(problem, loop, "+".join(dict.fromkeys(used)) or "start")
 
 
@@ -168,8 +171,8 @@ def _plan(problem: LinearProblem, loop: Loop, wishes: Wishes) -> list[Step]:
             (solver, partial(gradient_fit, problem, loop, solver, theta, seed=seed, order=order, schedule=schedule))
         ]
     hinge = not problem.loss.smooth
-    if hinge and _is_small(problem):
-        # The polish wants the gap near its floor; this is where a small fit spends its last few milliseconds.
+    if hinge and _wants_polish(problem, loop):
+        # The polish wants the gap near its floor.
         loop.stop = replace(loop.stop, relative_gap=min(LIMITS.polish_relative_gap, loop.stop.relative_gap))
     descend = partial(coordinate_descent, problem, loop, u, seed=seed, order=order)
     parts: dict[str, Callable[[], None]] = {
@@ -217,9 +220,10 @@ def _plan_hinge(
     if is_sparse(problem.rows) and not small:
         # Where a few passes will do, nothing is faster; where they will not, they were a good start for Newton.
         return [hasty, go_on]
-    names = ["interior_point", "semismooth"] if small else ["semismooth", "interior_point"]
-    if not can_solve(problem):
-        names = ["semismooth", "coordinate_descent"]
+    names = ["semismooth", "interior_point" if can_solve(problem) else "coordinate_descent"]
+    wide = problem.n < LIMITS.wide_rows_per_column * problem.d
+    if small and can_solve(problem) and (wide or _wants_polish(problem, loop)):
+        names.reverse()
     return [(name, parts[name]) for name in names]
 
 
@@ -229,8 +233,13 @@ def can_minimise(solver: str, loss: Any) -> bool:
 
 
 def _is_small(problem: LinearProblem) -> bool:
-    """Every fit of so few values goes on to machine precision."""
+    """So few values that a step costs little more than its calls."""
     return problem.n * (problem.d + 1) <= SMALL_FIT_VALUES
+
+
+def _wants_polish(problem: LinearProblem, loop: Loop) -> bool:
+    """So small a gap is asked for that the active sets have to be found, whatever that costs."""
+    return _is_small(problem) and loop.stop.relative_gap <= LIMITS.polish_tolerance
 
 
 def _is_weak(problem: LinearProblem) -> bool:
@@ -253,13 +262,17 @@ def passes_are_cheap(problem: LinearProblem) -> bool:
 # -- the end -----------------------------------------------------------------------------------------------------
 
 
-def _polish(problem: LinearProblem, loop: Loop) -> list[str]:
-    """Go on to machine precision: always on small data, else where it costs at most a fifth of the fit, by count."""
+def _polish(problem: LinearProblem, loop: Loop, used: list[str]) -> list[str]:
+    """Go on to machine precision where it costs at most a fifth of the fit, by count."""
     if loop.best_theta is None or loop.best_u is None:
         return []
     spent = 8.0 * loop.n_iter * n_stored(problem.pass_rows)
-    before, status = loop.relative_gap, loop.status
-    work = np.inf if _is_small(problem) else LIMITS.polish_share * spent
+    if "interior_point" in used:  # a matrix of all rows a step
+        side = float(min(problem.n, problem.d + 1))
+        spent += loop.n_iter * side * side * (0.5 * max(problem.n, problem.d + 1) + side / 3.0)
+    before, status, work = loop.relative_gap, loop.status, LIMITS.polish_share * spent
+    if _wants_polish(problem, loop) or (_is_small(problem) and before > loop.stop.relative_gap):
+        work = np.inf
     try:
         active_set(problem, loop, loop.best_theta, loop.best_u, work=work)
     except Ended:

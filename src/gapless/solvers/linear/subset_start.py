@@ -25,6 +25,8 @@ def start_from_subset(
     index = R.sample(
         n, min(n // 8, max(LINEAR_THRESHOLDS.subset_rows, LINEAR_THRESHOLDS.subset_rows_per_column * problem.d))
     )
+    if loop.order is not None:
+        index = np.sort(loop.order[index])
     part = problem.subset(index, n / index.size)
     if (part.y > 0).all() or (part.y < 0).all():
         return np.zeros(problem.d + 1)

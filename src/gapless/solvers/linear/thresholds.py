@@ -25,9 +25,11 @@ class LinearThresholds(NamedTuple):
     weak_curvature: float = 0.05
     #: ... and the columns up to which their products pay, because a vector of that length stays near the core.
     near_columns: int = 1 << 15
-    #: Relative gap that a small hinge fit must reach before its active sets are guessed.
+    #: Tolerance up to which a small hinge fit goes by interior point to its active sets: semismooth Newton ends near there ...
+    polish_tolerance: float = 1e-8
+    #: ... and the relative gap that it must reach before these are guessed.
     polish_relative_gap: float = 1e-11
-    #: Share of the multiplications of a large fit that the polish may add.
+    #: Share of a fit's multiplications, or of Newton's steps, that going on beyond the tolerance may add.
     polish_share: float = 0.2
     #: Free examples of the polish: their matrix takes 18 MB.
     polish_free_examples: int = 1500
@@ -44,6 +46,8 @@ class LinearThresholds(NamedTuple):
     changed_rows_columns: int = 32
     #: Values of a row from which coordinate descent visits stretches of rows: reading neighbours gains more than it loses.
     stretch_row_values: int = 32
+    #: Steps of Newton's method, with nothing proved yet, after which the squared losses go through smaller costs.
+    straight_steps: int = 12
     #: Columns up to which a path keeps second derivatives from one C to the next.
     kept_curvature_columns: int = 500
     #: Multiplications up to which the Hessian of softmax is written out.
