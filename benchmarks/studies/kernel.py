@@ -135,14 +135,18 @@ def coefficients(model: Any, X: np.ndarray, y: np.ndarray) -> dict[tuple[int, in
     return found
 
 
-def relative_gap(model: Any, X: np.ndarray, y: np.ndarray, C: float, gamma: float) -> float:
-    """The sum of P - D over all pairs, over the sum of D."""
+def relative_gap(
+    model: Any, X: np.ndarray, y: np.ndarray, C: float, gamma: float, weights: np.ndarray | None = None
+) -> float:
+    """The sum of P - D over all pairs, over the sum of D; ``weights`` are those of rows."""
+    costs = np.full(len(y), C) if weights is None else C * weights
     gap = below = 0.0
     classes = np.unique(y)
     for (i, j), u in coefficients(model, X, y).items():
         rows = np.flatnonzero((y == classes[i]) | (y == classes[j]))
         sign = np.where(y[rows] == classes[i], 1.0, -1.0)
-        a = np.clip(u[rows] * sign, 0.0, C)
+        c = costs[rows]
+        a = np.clip(u[rows] * sign, 0.0, c)
         for side in (1.0, -1.0):  # the sums of both classes are made equal: the larger is made smaller
             mass, other = a[sign == side].sum(), a[sign == -side].sum()
             if mass > other:
@@ -150,10 +154,11 @@ def relative_gap(model: Any, X: np.ndarray, y: np.ndarray, C: float, gamma: floa
         f = _scores(X[rows], a * sign, gamma)
         t = sign - f
         order = np.argsort(t)
-        passed = np.cumsum(np.full(rows.size, C)[order])
-        b = t[order[np.searchsorted(passed, C * np.count_nonzero(sign > 0))]]
+        passed = np.cumsum(c[order])
+        place = np.searchsorted(passed, c[sign > 0].sum() * (1.0 + 1e-12))
+        b = t[order[min(int(place), rows.size - 1)]]
         h = 1.0 - sign * (f + b)
-        gap += float(((C - a) * np.maximum(h, 0.0) + a * np.maximum(-h, 0.0)).sum())
+        gap += float(((c - a) * np.maximum(h, 0.0) + a * np.maximum(-h, 0.0)).sum())
         below += float(a.sum() - 0.5 * (a * sign) @ f)
     return gap / below
 

@@ -27,7 +27,7 @@ def test_the_places_that_are_read_and_written():
     assert text.count(table.START) == text.count(table.END) == 1
 
 
-@pytest.mark.parametrize("module", ["benchmarks", "benchmarks.against", "benchmarks.cold"])
+@pytest.mark.parametrize("module", ["benchmarks", "benchmarks.against", "benchmarks.cold", "benchmarks.map"])
 def test_its_help(module):
     done = subprocess.run(
         [sys.executable, "-m", module, "--help"],

@@ -1,0 +1,134 @@
+"""A map instead of seven sets: every estimator beside scikit-learn's on data that a seed draws, a new one each time.
+
+Default fit against default fit, in turns, medians; where scikit-learn's own result is judged farther from its optimum than our
+tol, we are asked for that distance. And at equal judged distance against liblinear, LIBSVM, scikit-learn-intelex and snapml
+where they are installed. A cell where scikit-learn needs over 20 s is drawn anew.
+
+    python -m benchmarks.map --cells 400 --json map.json --picture map.png
+    python -m benchmarks.map --seed 7 --cells 40 --budget 600 --only SVC,Ridge
+    python -m benchmarks.map --read map.json --picture map.png
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.core import limits, machine
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _options(arguments)
+    if options.read:
+        result = json.loads(options.read.read_text())
+    else:
+        limits.limit_threads(options.threads)
+        result = travel(options)
+    print(report(result))
+    if options.picture:
+        from benchmarks.core.map_picture import draw
+
+        draw(result["rows"], options.picture, f"{len(result['rows'])} cells of seed {result['seed']}")
+    return 0
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.map", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=None, help="of the drawing; without it a new one")
+    parser.add_argument("--cells", type=int, default=400)
+    parser.add_argument("--budget", type=float, default=float("inf"), help="seconds after which no further cell begins")
+    parser.add_argument("--only", default="", help="estimators, by commas: LinearSVC, LinearSVC hinge, SVC, Ridge ...")
+    parser.add_argument("--repeats", type=int, default=limits.REPEATS)
+    parser.add_argument("--threads", type=int, default=limits.THREADS)
+    parser.add_argument("--json", type=Path, help="where the results go, after each cell")
+    parser.add_argument("--picture", type=Path, help="where the heat map goes (png, svg, pdf; needs matplotlib)")
+    parser.add_argument("--read", type=Path, help="report on results of before and measure nothing")
+    options = parser.parse_args(arguments)
+    options.seed = secrets.randbelow(10**6) if options.seed is None else options.seed
+    options.only = [name.strip() for name in options.only.split(",") if name.strip()]
+    return options
+
+
+def travel(options: argparse.Namespace) -> dict[str, Any]:
+    """Draw cells and measure them, until there are enough or the time is over."""
+    from benchmarks.core.map_cells import draw_cell
+    from benchmarks.core.map_fits import KINDS
+    from benchmarks.core.map_run import Worker
+
+    unknown = [name for name in options.only if name not in KINDS]
+    if unknown:
+        raise SystemExit(f"no estimator of the map: {', '.join(unknown)}. There are {', '.join(KINDS)}.")
+    names = options.only or list(KINDS)
+    random = np.random.default_rng(options.seed)
+    result: dict[str, Any] = {
+        "seed": options.seed, "machine": machine.machine(), "packages": machine.packages(), "threads": options.threads,
+        "repeats": options.repeats, "drawn anew": 0, "rows": [],
+    }  # fmt: skip
+    worker, began = Worker(options.threads), time.monotonic()
+    print(f"seed {options.seed}")
+    try:
+        for number in range(options.cells):
+            kind = KINDS[names[int(random.integers(len(names)))]]
+            row = None
+            while row is None and time.monotonic() - began < options.budget:
+                row = worker.run(draw_cell(random, number, kind), options.repeats)
+                result["drawn anew"] += row is None
+            if row is None:
+                break
+            result["rows"].append(row)
+            print(line(row), flush=True)
+            if options.json:
+                options.json.write_text(json.dumps(result, indent=1))
+    finally:
+        worker.close()
+    return result
+
+
+def line(row: dict[str, Any]) -> str:
+    """A cell in words."""
+    from benchmarks.core.map_run import ratio
+
+    if "failed" in row:
+        return f"{row['text']}: failed, {row['failed']} (scikit-learn {_short(row['peer_s'])})"
+    asked = "" if row["judged"] is None or row["judged"] < row["asked"] else f", asked for {row['asked']:.1g}"
+    text = f"{row['text']}: {_short(row['ours_s'])} against {_short(row['peer_s'])}, {ratio(row):.2f} times{asked}"
+    peers = row.get("peers")
+    if peers:
+        times = peers["peer_s"] / peers["gapless_s"]
+        text += f"; {peers['name']} {_short(peers['peer_s'])}, {times:.2f} times at {peers['distance']:.0e}"
+    return text
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 1.0 else f"{1e3 * seconds:.1f} ms"
+
+
+def report(result: dict[str, Any]) -> str:
+    """The figures, and the worst twenty cells."""
+    from benchmarks.core.map_run import badness, figures
+
+    found = figures(result["rows"])
+    lines = [
+        f"seed {result['seed']}: {found.pop('cells')} cells, {found.pop('failed')} failed, {result['drawn anew']} drawn anew",
+        result["machine"],
+        result["packages"],
+        "",
+    ]
+    for name, values in found.items():
+        lines.append(f"{name}: " + ", ".join(f"{key} {value:.3g}" for key, value in values.items()))
+    lines += ["", "The worst twenty cells:"]
+    worst = sorted(result["rows"], key=badness, reverse=True)[:20]
+    lines += [f"{badness(row):6.1f} times what is allowed  {line(row)}" for row in worst]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
