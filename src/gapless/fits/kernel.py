@@ -23,7 +23,7 @@ from gapless.solvers.loop import Watch
 from gapless.solvers.solution import Event
 
 from .frame import Frame
-from .kernel_encode import EncodedKernel, KernelRequest, encode_kernel, share_between_pairs
+from .kernel_encode import EncodedKernel, KernelRequest, encode_kernel, share_between_pairs, share_rows
 from .kernel_subproblem import KernelSubproblemFit, fit_subproblem
 
 
@@ -65,7 +65,9 @@ def fit_kernel(
     with frame.running():
         encoded = encode_kernel(request, X, y, sample_weight, start, watch)
         pairs = encoded.pairs
-        data = replace(encoded.data, pairwise=share_between_pairs(request, encoded, frame.deadline))
+        pairwise = share_between_pairs(request, encoded, frame.deadline)
+        encoded = replace(encoded, data=replace(encoded.data, pairwise=pairwise))
+        data = replace(encoded.data, shared=share_rows(request, encoded))
         parts = map_threads(lambda k: fit_subproblem(request, data, pairs, k, frame), range(len(pairs)), request.n_jobs)
         marks = encoded.fingerprint()
     return decode_kernel(request, encoded, parts, marks, feature_names, frame.stopwatch)

@@ -19,16 +19,19 @@ from gapless._runtime.threads import in_background
 from gapless._runtime.written import written
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import target_fingerprint
+from gapless.encode.equal_rows import MAX_SORTED_ROWS, EqualRows, find_equal_rows
 from gapless.encode.gamma import resolve_gamma
 from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.pairs import pairs_of_classes
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight
-from gapless.gram.blocks import Gram, build_gram
+from gapless.gram.blocks import Gram, SubGram, build_gram
 from gapless.gram.bytes import ByteTiles
 from gapless.gram.class_pairs import PairwiseGram
+from gapless.gram.dense import DenseGram, PartOfDense
 from gapless.gram.tiles import RowTiles
 from gapless.kernels.named import named_kernel
 from gapless.kernels.positive import MOST_ROWS, PositiveProof, prove_positive
+from gapless.rows.hashes import row_hashes
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.loop import Stop, Watch
 
@@ -57,6 +60,24 @@ class KernelRequest:
 
 
 @dataclass(frozen=True, eq=False)
+class SharedRows:
+    """The distinct rows of all classes, class by class, ordered by their values: each pair takes its part."""
+
+    groups: EqualRows
+    index: np.ndarray  #: the class of each distinct row
+    gram: DenseGram | None  #: their matrix, where that is small
+
+    def part(self, pair: tuple[int, int], inside: np.ndarray) -> tuple[EqualRows, PartOfDense | None]:
+        """The rows ``inside`` of a pair of classes as distinct rows, and the matrix of these."""
+        every, own = np.flatnonzero((self.index == pair[0]) | (self.index == pair[1])), self.groups
+        place = np.empty(self.index.size, np.int64)
+        place[every] = np.arange(every.size)
+        first = np.searchsorted(inside, own.first[every])
+        groups = EqualRows(first, place[own.group[inside]], own.share[inside], own.c[every])
+        return groups, None if self.gram is None else PartOfDense(self.gram, every)
+
+
+@dataclass(frozen=True, eq=False)
 class KernelRows:
     """The rows of positive weight, in the problem's units: X, Gram matrix, costs, class indices or targets.
 
@@ -76,6 +97,7 @@ class KernelRows:
     watch: Watch
     matrix: bool  #: the kernel is given as a matrix, or by a function of the user
     n_pairs: int = 1  #: problems that are solved, perhaps at once
+    shared: SharedRows | None = None  #: what the problems of all pairs of classes have in common
     pairwise: PairwiseGram | None = None  #: one matrix for the problems of all pairs of classes
 
     def member(self, pair: ClassPair) -> np.ndarray:
@@ -142,6 +164,42 @@ def encode_kernel(
     pairs = _class_pairs(labels, data)
     data = replace(data, n_pairs=len(pairs))
     return EncodedKernel(given, labels, targets, weights, class_weight, index, data, pairs, marks)
+
+
+def group_equal_rows(data: KernelRows, inside: np.ndarray, largest: int | None = None) -> EqualRows | None:
+    """Equal rows as one, in an order of their own, where that costs little: equal problems have equal answers to the last bit.
+
+    ``largest``: rows of the largest problem, where ``inside`` has the rows of several.
+    """
+    most_values = 4_000_000  # hashing more takes longer than the fit gains
+    few = (inside.size if largest is None else largest) <= 2 * KERNEL_THRESHOLDS.small_points
+    if data.matrix or not few or inside.size > MAX_SORTED_ROWS or inside.size * data.X.shape[1] > most_values:
+        return None
+    labels = data.index[inside] if data.targets is None else data.targets[inside]
+    return find_equal_rows(row_hashes(data.X[inside]), labels, data.cost.c[inside])
+
+
+def share_rows(request: KernelRequest, encoded: EncodedKernel) -> SharedRows | None:
+    """What the pairs of classes would each find out anew: equal rows, and the matrix where that is small."""
+    data = encoded.data
+    laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
+    most_pair = int(np.sort(np.bincount(data.index))[-2:].sum())
+    if len(encoded.pairs) < 2 or data.pairwise is not None or math.isinf(request.C):
+        return None
+    groups = group_equal_rows(data, np.arange(n), most_pair)
+    if groups is None:
+        return None
+    # Class by class, so that a pair's part is two runs of each row.
+    order = np.argsort(data.index[groups.first], kind="stable")
+    groups = EqualRows(groups.first[order], np.argsort(order)[groups.group], groups.share, groups.c[order])
+    gram = None
+    fits = n <= KERNEL_THRESHOLDS.dense_points and 8 * n * n <= request.cache_bytes
+    if isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc":  # solved by its rows, unless few pairs do
+        fits = fits and most_pair <= KERNEL_THRESHOLDS.trial.rows
+    if fits and laid_out is not None:
+        gram = DenseGram(SubGram(data.gram, groups.first), laid_out.reorder(groups.first, np.float64))
+        gram.K  # noqa: B018 - made here, by all threads, before the pairs take their parts
+    return SharedRows(groups, data.index[groups.first], gram)
 
 
 class _Late(Exception):

@@ -9,23 +9,23 @@ import numpy as np
 
 from gapless import kernels, losses
 from gapless.certificates.kernel import Pair, certify_kernel
-from gapless.encode.equal_rows import MAX_SORTED_ROWS, EqualRows, find_equal_rows
+from gapless.encode.equal_rows import EqualRows
 from gapless.gram.blocks import Gram, SubGram
 from gapless.gram.class_pairs import ClassPairGram
 from gapless.gram.dense import DenseGram
 from gapless.problems.constant import at_least_as_good_as_constant
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.problems.linear import LinearProblem
-from gapless.rows.hashes import row_hashes
+from gapless.solvers.kernel.smo import try_few_pairs
 from gapless.solvers.kernel.solve import solve_kernel
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.linear.solve import solve
-from gapless.solvers.loop import Stop
+from gapless.solvers.loop import Loop, Stop
 from gapless.solvers.solution import Event, Solution
 
 from .frame import Frame
 from .hard_margin import fit_hard_margin_kernel
-from .kernel_encode import ClassPair, KernelRequest, KernelRows
+from .kernel_encode import ClassPair, KernelRequest, KernelRows, group_equal_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,19 +53,24 @@ def fit_subproblem(
     if math.isinf(request.C):
         assert pair is not None
         return _fit_hard_margin(request, data, inside, pair, stop)
-    groups = None if data.pairwise is not None else group_equal_rows(data, inside)
     by_rows = isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc"  # products through w, not through K
+    groups, held = None, None
+    if data.shared is not None and pair is not None:
+        groups, held = data.shared.part(pair, inside)
+    elif data.pairwise is None:
+        groups = group_equal_rows(data, inside)
     problem = build_dual(request, data, inside, data.cost.c[inside], pair, hold=groups is None and not by_rows)
     _refuse_infeasible(request, problem)
     start = _resume_point(data, problem, inside, k, len(pairs))
     small, rows = problem, inside
     if groups is not None:
         rows = inside[groups.first]
-        small = build_dual(request, data, rows, groups.c, pair, hold=not by_rows)
+        small = build_dual(request, data, rows, groups.c, pair, None if by_rows else held, hold=not by_rows)
         start = None if start is None else small.beta(groups.to_groups(problem.u(start)))
     proved = data.positive.shift is not None
     if by_rows:
-        solution = _solve_linear(data, small, rows, stop, start)
+        solution = None if start is not None else _try_pairs(data, small, rows, held, stop)
+        solution = solution or _solve_linear(data, small, rows, stop, start)
     else:
         exact = groups is None and data.pairwise is None
         solution = solve_kernel(small, stop, start=start, watch=data.watch, positive=proved, exact=exact)
@@ -91,6 +96,10 @@ def _on_all_rows(data: KernelRows, problem: KernelDual, solution: Solution, grou
     beta = solution.u
     if groups is not None:
         beta = np.concatenate([groups.to_all_rows(half) for half in np.split(beta, problem.n // problem.n_points)])
+        if data.judged is data.gram and solution.scores is not None and groups.first.size == groups.group.size:
+            # The same rows in another order: what is known of them stays so.
+            off = None if solution.off is None else solution.off[groups.group]
+            return replace(solution, u=beta, scores=solution.scores[groups.group], off=off)
     beta = problem.repair(beta)
     scores = problem.scores(beta)
     theta = problem.best_scalars(scores) if data.judged is data.gram else solution.theta
@@ -132,13 +141,18 @@ def build_dual(
     *,
     hold: bool = True,
 ) -> KernelDual:
-    """The problem on some rows, by ``gram`` in the place of the rows' own; ``hold``: its solver will need many products."""
+    """The problem on some rows, by ``gram`` in the place of the rows' own, of all rows or, where it is held, of these.
+
+    ``hold``: the solver will need many products.
+    """
     of = data.gram if gram is None else gram
     whole = of if rows.size == of.n and (np.diff(rows) > 0).all() else SubGram(of, rows)
     laid_out = getattr(of, "laid_out", None)
     # As many matrices as are held at once on four threads: the route of a fit, and with it its bits, does not depend on n_jobs.
     room = 8 * rows.size**2 * min(4, data.n_pairs) <= request.cache_bytes
-    if data.pairwise is not None and pair is not None:
+    if isinstance(of, DenseGram):
+        whole = of
+    elif data.pairwise is not None and pair is not None:
         whole = ClassPairGram(of, rows, data.pairwise, pair)
     elif hold and laid_out is not None and rows.size <= KERNEL_THRESHOLDS.dense_points and room:
         whole = DenseGram(whole, laid_out if whole is of else laid_out.reorder(rows, np.float64))
@@ -164,16 +178,6 @@ def _refuse_infeasible(request: KernelRequest, problem: KernelDual) -> None:
         )
 
 
-def group_equal_rows(data: KernelRows, inside: np.ndarray) -> EqualRows | None:
-    """Equal rows as one, in an order of their own, where that costs little: equal problems have equal answers to the last bit."""
-    most_values = 4_000_000  # hashing more takes longer than the fit gains
-    most_rows = min(MAX_SORTED_ROWS, 2 * KERNEL_THRESHOLDS.small_points)
-    if data.matrix or inside.size > most_rows or inside.size * data.X.shape[1] > most_values:
-        return None
-    labels = data.index[inside] if data.targets is None else data.targets[inside]
-    return find_equal_rows(row_hashes(data.X[inside]), labels, data.cost.c[inside])
-
-
 def _resume_point(data: KernelRows, problem: KernelDual, inside: np.ndarray, k: int, lines: int) -> np.ndarray | None:
     """The beta of the fit to resume from, where that has the same number of rows and of subproblems."""
     if data.start is None:
@@ -182,6 +186,27 @@ def _resume_point(data: KernelRows, problem: KernelDual, inside: np.ndarray, k: 
     if dual is None or dual.shape != (lines, data.cost.n_rows):
         return None
     return problem.repair(problem.beta(data.cost.take(dual[k])[inside]))
+
+
+def _try_pairs(
+    data: KernelRows, problem: KernelDual, rows: np.ndarray, held: Gram | None, stop: Stop
+) -> Solution | None:
+    """The solution by few pairs, with the matrix of a small problem, for a gap that pairs reach; None where they do not."""
+    least_gap = 1e-6  # a smaller one takes the active sets of the linear solver
+    laid_out, few = getattr(data.gram, "laid_out", None), KERNEL_THRESHOLDS.trial.rows
+    if problem.n > few or stop.relative_gap < least_gap or stop.passes < 2 or laid_out is None:
+        return None
+    if held is None:
+        whole = problem.gram is data.gram
+        held = DenseGram(problem.gram, laid_out if whole else laid_out.reorder(rows, np.float64))
+    small, loop, found = replace(problem, gram=held), Loop(stop, data.watch), None
+    with loop.catch_end():
+        found = try_few_pairs(small, loop)
+    if found is None:
+        return None
+    beta, scores = found
+    scalars = small.best_scalars(scores)
+    return Solution(scalars, beta, "converged", loop.n_iter, loop.seconds, "smo", loop.history, scores)
 
 
 def _solve_linear(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +12,7 @@ from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
 from gapless.gram.blocks import Gram
 from gapless.gram.cached_rows import add_rows, group_ends
-from gapless.gram.tiles import CHUNK, COLUMNS, ROWS, RowTiles, mirror, no_bound
+from gapless.gram.tiles import CHUNK, COLUMNS, ROWS, RowTiles, no_bound
 from gapless.rows.products import Tick
 
 
@@ -22,13 +23,12 @@ class DenseGram(Gram):
         super().__init__(gram.kernel, gram.n, gram.cache_bytes)
         self.error, self.relative_error, self._diagonal = gram.error, gram.relative_error, gram.diagonal
         self.row_values, self.laid_out = gram.row_values, laid_out
+        self.rooms = threading.local()
 
     @cached_property
     def K(self) -> np.ndarray:
         """The matrix, its columns padded to a whole number of tiles; symmetric to the last bit."""
-        K = self.laid_out.square(np.arange(self.n))
-        mirror(K, 0, self.n)
-        return K
+        return self.laid_out.square(np.arange(self.n), symmetric=True)
 
     @property
     def diagonal(self) -> np.ndarray:
@@ -52,6 +52,29 @@ class DenseGram(Gram):
         K = np.empty((order.size, -(-order.size // COLUMNS) * COLUMNS), dtype)
         gather_square(self.K, order, K)
         return DenseTiles(K, order.size)
+
+
+class PartOfDense(DenseGram):
+    """The rows and columns ``index`` of a matrix that is held whole: values are copied, none is made.
+
+    It belongs to one thread, which has one part at a time: the next one is copied to the same place.
+    """
+
+    def __init__(self, whole: DenseGram, index: np.ndarray) -> None:
+        Gram.__init__(self, whole.kernel, index.size, whole.cache_bytes)
+        self.error, self.relative_error, self._diagonal = whole.error, whole.relative_error, whole.diagonal[index]
+        self.row_values, self.whole, self.index = whole.row_values, whole, index
+
+    @cached_property
+    def K(self) -> np.ndarray:
+        """The matrix, its columns padded to a whole number of tiles."""
+        width = -(-self.n // COLUMNS) * COLUMNS
+        flat = getattr(self.whole.rooms, "flat", None)
+        if flat is None or flat.size < self.n * width:
+            flat = self.whole.rooms.flat = np.empty(self.n * width)
+        K = flat[: self.n * width].reshape(self.n, width)
+        gather_square(self.whole.K, self.index, K)
+        return K
 
 
 class DenseTiles:

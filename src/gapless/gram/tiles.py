@@ -227,18 +227,19 @@ class RowTiles:
     def fill(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
         P.fill(left, right, *self.map, out)
 
-    def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
-        """K[index, index], with columns up to a whole number of tiles."""
+    def square(self, index: np.ndarray, tick: Tick | None = None, symmetric: bool = False) -> np.ndarray:
+        """K[index, index], with columns up to a whole number of tiles; ``symmetric``: to the last bit."""
         out = np.empty((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
         right, left = self.pack_right(index), self.rows[index]
+        half = self.long or symmetric
         height = 2 * ROWS if self.long else ROWS
         starts = range(0, index.size, height)
 
         def fill(k: int) -> None:
             a, b = starts[k], min(index.size, starts[k] + height)
-            if not self.long:
+            if not half:
                 self.fill(left[a:b], right, out[a:b])
-            else:  # long rows: the part above the diagonal is the mirror image of the part below
+            else:  # the part above the diagonal is the mirror image of the part below
                 self.fill(left[a:b], right[: -(-b // TERMS)], out[a:b])
                 mirror(out, a, b)
 

@@ -190,14 +190,16 @@ class KernelDual:
 
     def repair(self, beta: np.ndarray) -> np.ndarray:
         """Move beta inside its box and onto its equalities; variables at a bound stay there while free variables have room."""
-        out = np.clip(beta, 0.0, self.c)
+        out = np.minimum(np.maximum(beta, 0.0), self.c)
         for side, total in self.sides:
-            s = np.ones(side.size) if self.nu_form else self.sign[side]
-            part, c = out[side], self.c[side]
-            for _ in range(4):
+            if self.nu_form:
+                s, part, c = np.ones(side.size), out[side], self.c[side]
+            else:
+                s, part, c = self.sign, out, self.c
+            for turn in range(4):
                 r = float(s @ part) - total
-                if r == 0.0:
-                    break
+                if r == 0.0 or (turn and abs(r) <= UNIT * float(part.sum())):
+                    break  # what is left is the rounding of the sum
                 # Where s r > 0 a variable falls, elsewhere it rises.
                 falls = s * r > 0.0
                 room = np.where(falls, part, c - part)
@@ -207,8 +209,11 @@ class KernelDual:
                 if available <= 0.0:
                     break
                 step = use * min(1.0, abs(r) / available)
-                part = np.clip(np.where(falls, part - step, part + step), 0.0, c)
-            out[side] = part
+                part = np.minimum(np.maximum(np.where(falls, part - step, part + step), 0.0), c)
+            if self.nu_form:
+                out[side] = part
+            else:
+                out = part
         return out
 
     def start(self) -> np.ndarray:

@@ -55,27 +55,32 @@ def _cut(direction: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray
 
 
 def _inside(end: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, side: np.ndarray) -> np.ndarray:
-    """The nearest point of the box with the same sums as u: clip(end - shift) on each side, the shift by bisection."""
+    """The nearest point of the box with the same sums as u: clip(end - shift) on each side."""
     out = end.copy()
     for which in np.unique(side):
         own = side == which
         e, a, b = end[own], low[own], high[own]
         total = float(u[own].sum())
-        reach = float(np.abs(np.clip(e, a, b) - e).sum()) + abs(float(e.sum()) - total)
-        below, above = -reach, reach
-        for _ in range(60):
-            shift = 0.5 * (below + above)
-            if float(np.clip(e - shift, a, b).sum()) > total:
-                below = shift
-            else:
-                above = shift
-        near = np.clip(e - 0.5 * (below + above), a, b)
+        near = np.clip(e - _shift(e, a, b, total), a, b)
         inside = (near > a) & (near < b)
-        if inside.any():  # the bisection's remainder goes to the variables inside their box
+        if inside.any():  # what rounding left goes to the variables inside their box
             near[inside] += (total - float(near.sum())) / np.count_nonzero(inside)
             near = np.clip(near, a, b)
         out[own] = near
     return out
+
+
+def _shift(e: np.ndarray, a: np.ndarray, b: np.ndarray, total: float) -> float:
+    """The shift for which clip(e - shift, a, b) sums to ``total``, between sum(a) and sum(b).
+
+    The sum falls with the shift, by straight pieces: at e - b a variable leaves its upper bound, at e - a it meets the lower one.
+    """
+    ends = np.concatenate([e - b, e - a])
+    order = np.argsort(ends, kind="stable")
+    ends, moving = ends[order], np.cumsum(np.where(order < e.size, 1.0, -1.0))
+    sums = float(b.sum()) - np.concatenate([np.zeros(1), np.cumsum(moving[:-1] * np.diff(ends))])
+    last = max(0, int(np.searchsorted(-sums, -total, side="right")) - 1)
+    return float(ends[last] + ((sums[last] - total) / moving[last] if moving[last] > 0.0 else 0.0))
 
 
 def _direction(K: np.ndarray, v: np.ndarray, free: np.ndarray, side: np.ndarray) -> np.ndarray | None:

@@ -23,6 +23,7 @@ import numpy as np
 
 from gapless.gram.cached_rows import CachedRowTiles
 from gapless.gram.class_pairs import ClassPairTiles
+from gapless.gram.dense import DenseGram
 from gapless.gram.tiles import RowTiles
 from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, evaluate_point
@@ -53,6 +54,8 @@ def smo(
     order = np.arange(problem.n_points)
     level: NestedLevel | None = None
     random = np.random.default_rng(0)
+    # Where the matrix of one working set is in memory, pairs cost less than the gap and the scores between two passes.
+    closer = 3e-4 if isinstance(problem.gram, DenseGram) and problem.n <= KERNEL_THRESHOLDS.cold.rows else 0.1
     wanted, least, stalled = np.inf, np.inf, 0
     while True:
         if rough is None:
@@ -81,10 +84,37 @@ def smo(
         noise = 1e-14 * max(spread, float(np.abs(scores).max(initial=0.0)))
         if violation <= max(noise, enough * spread) or stalled > 10:
             return beta, found
-        wanted = max(min(0.25 * wanted, 0.1 * violation), 0.5 * max(noise, enough * spread))
+        nearer = closer * violation
+        if closer < 0.1 and np.isfinite(wanted):  # the gap is in proportion to the worst pair
+            nearer = max(nearer, 0.3 * wanted * loop.stop.relative_gap * abs(primal) / gap)
+        wanted = max(min(0.25 * wanted, nearer), 0.5 * max(noise, enough * spread))
         if not solve_level(level, loop, wanted, random):
             return beta, found
         beta = problem.repair(level.sign * level.u)
+
+
+def try_few_pairs(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, np.ndarray] | None:
+    """beta and its scores where few pairs of a C-SVC reach the gap from 0, in one working set; None where they do not."""
+    every = np.arange(problem.n_points)
+    level = NestedLevel(problem, problem.gram.tiles(every, np.float64), every)
+    K = level.tiles.square(every, loop.tick)
+    beta, scores = problem.start(), np.zeros(problem.n_points)
+    wanted, before = 3.0 * loop.stop.relative_gap, np.inf  # of the worst pair, in units of the margin
+    for _ in range(3):
+        level.set_point(problem.sign * beta, scores)
+        chosen = WorkingSet(K, level.v, level.u, level.low, level.high)
+        chosen.solve(wanted, KERNEL_THRESHOLDS.trial, loop.tick)
+        loop.advance()
+        beta = problem.repair(problem.sign * chosen.u)
+        scores = problem.scores(beta, loop.tick)
+        scalars, primal, _, gap = evaluate_point(problem, beta, scores)
+        loop.record(scalars, beta, primal, primal - gap, ends=False)
+        if relative_gap(primal, primal - gap) <= loop.stop.relative_gap:
+            return beta, scores
+        if gap > 0.3 * before:
+            return None
+        wanted, before = wanted * 0.3 * loop.stop.relative_gap * abs(primal) / gap, gap  # the two are in proportion
+    return None
 
 
 def solve_single_precision(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, ApproximateScores | None]:

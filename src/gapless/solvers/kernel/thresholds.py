@@ -31,6 +31,9 @@ class KernelThresholds(NamedTuple):
     #: Blocks that the fits of a cross-validation share: their pairs are cheap, since the block is gathered once for many C.
     folds: WorkingSetLimits = WorkingSetLimits(rows=4096, pairs_per_row=4, turns=5)
 
+    #: What is tried of a linear kernel before its rows are: where few variables are free, some hundred pairs reach the gap in a
+    #: fifth of the time of an interior point; where many are, they do not reach it at all, and shall cost little.
+    trial: WorkingSetLimits = WorkingSetLimits(rows=800, pairs_per_row=4, turns=3)
     #: Points up to which a fit may go on to machine precision: there the polish costs less than the last passes of SMO.
     small_points: int = 1500
     #: Share of a fit's multiplications that a polish may add where the gap that was asked for is reached.

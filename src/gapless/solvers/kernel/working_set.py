@@ -50,6 +50,8 @@ class WorkingSet:
             # With two equalities one side's pairs may end early while the other side's steps have moved its v.
             if done == 0 or (done < most and len(self.allowed) == 1):
                 break
+            if len(self.allowed) > 1 and 8 * done < most:
+                continue  # the other side's pairs moved few variables: more pairs cost less than a factor
             if self.pair_rows is not None:
                 self.pair_rows.load(np.flatnonzero((self.u > self.low) & (self.u < self.high)), self.K)
             take_newton_steps(self.K, self.v, self.u, self.low, self.high, self.side)

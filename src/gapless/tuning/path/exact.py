@@ -15,8 +15,7 @@ from gapless._runtime.clock import now
 from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.encode.lazy_frames import read_rows, refuse_lazy
 from gapless.fits.frame import Frame
-from gapless.fits.kernel_encode import encode_kernel
-from gapless.fits.kernel_subproblem import group_equal_rows
+from gapless.fits.kernel_encode import encode_kernel, group_equal_rows
 from gapless.fits.linear_encode import encode_linear
 from gapless.gram.blocks import build_gram
 from gapless.gram.predict import predict_scores
