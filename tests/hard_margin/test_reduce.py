@@ -56,7 +56,7 @@ def interval():
 def test_rows_that_fix_the_ends():
     X, y = interval()
     # C = 0.1: w = 0.1 (1 + 1) = 0.2, so 0.2 * 6 + b >= 1 and 0.2 * 5.5 - b >= 1
-    model = gapless.LinearSVC(loss="hinge", C=0.1).fit(X, y)
+    model = gapless.LinearSVC(loss="hinge", C=0.1, tol=1e-14).fit(X, y)
     np.testing.assert_allclose(model.coef_, [[0.2]], atol=1e-10)
     found = gapless.reduce(model, X, y)
     assert found.support.tolist() == [0, 1]
@@ -79,7 +79,7 @@ def test_ends_of_random_intervals(seed):
     n = int(rng.integers(4, 30))
     y = np.where(np.arange(n) % 2 == 0, 1, -1)
     X = rng.normal(size=(n, 2)) + 2.0 * y[:, None]
-    model = gapless.LinearSVC(loss="hinge", C=10.0 ** rng.uniform(-3, -1)).fit(X, y)
+    model = gapless.LinearSVC(loss="hinge", C=10.0 ** rng.uniform(-3, -1), tol=1e-14).fit(X, y)
     found = gapless.reduce(model, X, y)
     again = found.estimator().fit(X[found.rows], y[found.rows])
     np.testing.assert_allclose(again.coef_, model.coef_, atol=2e-8)  # sqrt(2 gap) of two fits with gaps of 1e-16

@@ -225,6 +225,11 @@ def run_in_parts(function: Callable[[int], None], parts: int, tick: Callable[[],
     be cut by the shape of the data alone: then the bits are the same for any number of threads.  ``tick`` may raise;
     the helpers then finish their part and no other begins.
     """
+    if parts == 1:
+        function(0)
+        if tick is not None:
+            tick()
+        return
     members = _team.get()
     if members is None or parts < 2:
         for k in range(parts):

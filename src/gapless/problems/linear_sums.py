@@ -46,7 +46,10 @@ def n_blocks(n: int) -> int:
 def share_blocks(function: Callable[[int, int], Any], blocks: int) -> None:
     """Call function(first, last) on ranges of blocks, in the threads of the team."""
     least_blocks = 100  # of a thread: 51,200 examples are worth waking it
-    parts = max(1, blocks // least_blocks)
+    parts = blocks // least_blocks
+    if parts < 2:
+        function(0, blocks)
+        return
     ends = [blocks * k // parts for k in range(parts + 1)]
     run_in_parts(lambda k: function(ends[k], ends[k + 1]), parts)
 
@@ -55,7 +58,7 @@ def sum_blocks(kernel: Callable[..., Any], n: int, *args: Any) -> float:
     """The sum of what the kernel writes for each block of n examples."""
     sums = np.empty(n_blocks(n))
     share_blocks(lambda first, last: kernel(*args, sums, first, last), sums.size)
-    return float(sums.sum())
+    return float(sums[0]) if sums.size == 1 else float(sums.sum())
 
 
 # -- the loss, its derivatives and its conjugate -----------------------------------------------------------------

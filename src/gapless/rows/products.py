@@ -136,10 +136,14 @@ def _sums(rows: RowsOrCopy) -> tuple[tuple[int, ...], np.ndarray, int]:
 
     Clearing and adding a sum must cost little beside the rows in it, so wide sparse data has longer blocks, and fewer.
     """
-    n, d = n_rows(rows), n_features(rows) + 1
-    most = max(1, min(16, int(n_stored(rows) / (3.0 * d)), int(ROW_THRESHOLDS.sums_bytes / (8.0 * d))))
-    ends = _cuts(rows, n, most)
+    n, d, stored = n_rows(rows), n_features(rows) + 1, n_stored(rows)
+    ends = _cuts(rows, n, _most_sums(d, stored))
     return ends, np.zeros((len(ends) - 1, d)), block_rows(rows)
+
+
+@lru_cache(maxsize=256)
+def _most_sums(d: int, stored: int) -> int:
+    return max(1, min(16, int(stored / (3.0 * d)), int(ROW_THRESHOLDS.sums_bytes / (8.0 * d))))
 
 
 def cut_for_two_reads(rows: RowsOrCopy) -> tuple[tuple[int, ...], np.ndarray, int]:

@@ -145,6 +145,8 @@ class Loop:
         self.system: Any = None
         #: An order of the examples that does not depend on theirs: equal problems draw equal samples.
         self.order: np.ndarray | None = None
+        #: The active sets are known: the best point is the optimum up to rounding.
+        self.settled = False
         #: Seconds that must be left at the end, for a last evaluation of the point that is returned.
         self.reserve = 0.0
         self._took_dual = False

@@ -70,7 +70,7 @@ class NewtonSystem:
             else:
                 matrix = R.gram(rows, weights, numbers, tick, single)
             matrix *= scale
-            matrix[np.diag_indices(d)] += self.ridge
+            np.einsum("ii->i", matrix)[...] += self.ridge
             self._factor(matrix)
             del self.rows, self.weights, self.index  # a factor that is kept must not keep the data
         else:
@@ -81,7 +81,7 @@ class NewtonSystem:
 
     def _factor(self, matrix: np.ndarray) -> None:
         """Factor the matrix, scaled in place: new memory takes longer to get than to fill."""
-        scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+        scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), 1e-300))
         matrix *= scale[None, :]
         matrix *= scale[:, None]
         shift = 0.0
@@ -120,7 +120,7 @@ class NewtonSystem:
             gram = inner[np.ix_(self.index, self.index)]
         if k != 0.0:
             gram -= k * k
-        gram[np.diag_indices(self.index.size)] += 1.0 / (self.scale * self.weights[self.index])
+        np.einsum("ii->i", gram)[...] += 1.0 / (self.scale * self.weights[self.index])
         self._factor(gram)
         t = self._backsolve(np.full(self.index.size, k))
         self._border = R.combine(self._part, t)[:-1]

@@ -30,6 +30,7 @@ def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndar
     ``work`` caps the multiplications spent, counted and not timed, so that equal fits polish equally.
     """
     noise_share = 1e-10  # distances to a bound, as shares of c, that count as none
+    calls = 1.5e5  # what the calls of a round cost, in multiplications
     y, c = problem.y, problem.c
     inside = 0.0
     for start in range(0, problem.n, SLICE):  # in slices: here a fit needs the most memory
@@ -45,7 +46,7 @@ def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndar
         predicted = alpha / c - (margin - 1.0)
         lower, upper = predicted <= noise_share, predicted >= 1.0 - noise_share
         free = np.flatnonzero(~(lower | upper))
-        work -= float(free.size) ** 2 * (free.size / 3.0 + problem.d) + 8.0 * problem.n * (problem.d + 1)
+        work -= float(free.size) ** 2 * (free.size / 3.0 + problem.d) + 8.0 * problem.n * (problem.d + 1) + calls
         key = np.packbits(lower).tobytes() + np.packbits(upper).tobytes()
         if free.size > LINEAR_THRESHOLDS.polish_free_examples or work < 0.0 or key in seen:
             return False
@@ -69,6 +70,7 @@ def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndar
             # is rounding.
             if pair[2] - pair[3] <= max(loop.best_primal - loop.best_dual, 1e-13 * abs(pair[2])):
                 loop.prefer(*pair)
+            loop.settled = True
             return True
     return False
 

@@ -23,9 +23,10 @@ from gapless._compile.jit import compiled
 from gapless.problems.linear import LinearProblem
 from gapless.problems.linear_sums import BLOCK, n_blocks, share_blocks
 from gapless.solvers.line_search import find_step_length
+from gapless.solvers.linear.active_set import active_set
 from gapless.solvers.linear.subset_start import start_from_subset
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
-from gapless.solvers.loop import Ended, Loop
+from gapless.solvers.loop import SMALL_FIT_VALUES, Ended, Loop
 from gapless.solvers.newton_system import SINGLE_PRECISION_MASS, NewtonSystem
 
 
@@ -53,6 +54,7 @@ def semismooth(
     rounds, inner_steps = 60, 40
     lagrangian = _Lagrangian(problem, loop, start, theta, width)
     gap_before, stale = np.inf, 0
+    sides = b""
     for _ in range(rounds):
         steps = lagrangian.minimise(inner_steps)
         gap = loop.best_primal - loop.best_dual
@@ -60,6 +62,12 @@ def semismooth(
         if stale >= 8 or not np.isfinite(gap):
             return
         gap_before = min(gap, gap_before)
+        before, sides = sides, lagrangian.multipliers.sides()
+        if sides == before and problem.n * (problem.d + 1) <= SMALL_FIT_VALUES:
+            # The sets are found, it seems: one system then costs less than more rounds.
+            found = active_set(problem, loop, lagrangian.theta, lagrangian.multipliers.u)
+            if found and loop.relative_gap <= loop.stop.relative_gap:
+                loop.end("converged")
         lagrangian.update_multipliers(narrow=steps < inner_steps // 2)
 
 
@@ -71,7 +79,7 @@ class _Lagrangian:
     ) -> None:
         self.problem, self.loop = problem, loop
         n, d = problem.n, problem.d
-        self.share, self.delta = np.zeros(n), 0.5
+        self.share, self.delta = np.zeros(n), LINEAR_THRESHOLDS.first_band
         rows, per_column = LINEAR_THRESHOLDS.semismooth_subset
         if start is not None:
             self.share, self.delta = np.clip(start * problem.y / problem.c, 0.0, 1.0), width
@@ -227,6 +235,10 @@ class _Multipliers:
         share_blocks(lambda first, last: _find_multipliers(band, z, u, inside, sums, first, last), len(sums))
         loss, gain = sums.sum(axis=0).tolist()
         return loss, gain
+
+    def sides(self) -> bytes:
+        """Which examples are inside the band, and which of the others at 0."""
+        return np.packbits(self.inside).tobytes() + np.packbits(self.u == 0.0).tobytes()
 
     def combine(self, loop: Loop) -> np.ndarray:
         """sum u x"""

@@ -266,7 +266,10 @@ def _polish(problem: LinearProblem, loop: Loop, used: list[str]) -> list[str]:
     """Go on to machine precision where it costs at most a fifth of the fit, by count."""
     if loop.best_theta is None or loop.best_u is None:
         return []
-    spent = 8.0 * loop.n_iter * n_stored(problem.pass_rows)
+    if loop.settled:
+        return ["active_set"]
+    fit, step = 8e5, 1e5  # what the calls of a fit and of a step cost, in multiplications
+    spent = fit + loop.n_iter * (step + 8.0 * n_stored(problem.pass_rows))
     if "interior_point" in used:  # a matrix of all rows a step
         side = float(min(problem.n, problem.d + 1))
         spent += loop.n_iter * side * side * (0.5 * max(problem.n, problem.d + 1) + side / 3.0)

@@ -39,6 +39,8 @@ class LinearThresholds(NamedTuple):
     newton_subset: tuple[tuple[int, int], ...] = ((16_000, 32), (4_000, 256))
     #: Rows, and rows for each column, from which semismooth Newton does.
     semismooth_subset: tuple[int, int] = (8_000, 8)
+    #: First width of its band, in units of the margin, without a start: from 0.5 on the first steps were as many again.
+    first_band: float = 2.0
     #: Rows of a subset, or rows for each column if that is more, beyond which more rows do not improve the start.
     subset_rows: int = 100_000
     subset_rows_per_column: int = 2_000
@@ -47,7 +49,7 @@ class LinearThresholds(NamedTuple):
     #: Values of a row from which coordinate descent visits stretches of rows: reading neighbours gains more than it loses.
     stretch_row_values: int = 32
     #: Steps of Newton's method, with nothing proved yet, after which the squared losses go through smaller costs.
-    straight_steps: int = 12
+    straight_steps: int = 24
     #: Columns up to which a path keeps second derivatives from one C to the next.
     kept_curvature_columns: int = 500
     #: Multiplications up to which the Hessian of softmax is written out.
