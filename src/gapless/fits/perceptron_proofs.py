@@ -12,15 +12,15 @@ from scipy import sparse
 
 from gapless._runtime.results import result
 from gapless.certificates.perceptron import MistakeBound, Witness, mistake_bound
-from gapless.certificates.separation import separability
 from gapless.encode.labels import Labels
+from gapless.problems.separation import Separation
 from gapless.rows import Rows, as_rows, n_stored, scores
 from gapless.rows.copies.choose import best_copy
 from gapless.solvers.hard_margin.solve import hard_margin
 from gapless.solvers.loop import SMALL_FIT_VALUES
 from gapless.solvers.perceptron import Penalty, Run
 from gapless.solvers.perceptron_thresholds import PERCEPTRON_THRESHOLDS
-from gapless.solvers.separation.decide import Undecided
+from gapless.solvers.separation.decide import Undecided, separate
 
 
 @dataclass(frozen=True)
@@ -138,14 +138,20 @@ class RunEnding(NamedTuple):
 
 def ask_separability(data: LearningRows, y: np.ndarray) -> tuple[Witness | None, np.ndarray | None]:
     """Find multipliers that prove that nothing separates the rows, or a direction that does; neither where rounding hides it."""
-    learns = data.learns
+    learns, offset = data.learns, data.request.fit_intercept
+    problem = Separation(data.X[learns], (y[learns] > 0).astype(np.int64), 2, offset)
+    if problem.index.min() == problem.index.max():
+        return None, None  # rows of one class alone count
     try:
-        found = separability(data.X[learns], y[learns], fit_intercept=data.request.fit_intercept)
+        found = separate(problem, brief=True)
     except Undecided:
         return None, None
-    if found.status != "complete":
-        return Witness.of(learns[np.asarray(found.rows)].tolist(), found.multipliers), None
-    return None, np.concatenate([found.w, [found.b if data.request.fit_intercept else 0.0]])  # type: ignore[list-item]
+    if found.theta is None or found.status != "complete":
+        return Witness.of(
+            learns[found.pairs].tolist(), found.multipliers
+        ), None  # a pair is a row where classes are two
+    theta = np.asarray(found.theta[0], dtype=np.float64)
+    return None, theta if offset else np.append(theta, 0.0)
 
 
 def find_direction(
@@ -154,7 +160,7 @@ def find_direction(
     """Find the direction that proves the best bound; returns it with the bound, or with the reason why there is none.
 
     Any direction that separates proves a bound: the last weights after a clean pass, the direction of the separation test, and,
-    where the proof is asked for or costs little, the direction of the largest margin, whose bound is the least possible.
+    where the proof is asked for, the direction of the largest margin, whose bound is the least that the proof can give.
     """
     task, known = data.request, ending.known
     none = np.zeros(run.theta.size)
@@ -166,8 +172,7 @@ def find_direction(
     candidates = [known] if known is not None else []
     if ending.status == "converged":
         candidates.append(run.theta)
-    asked = task.certify is True or (task.proves and data.small)
-    if candidates and (asked or data.can_afford_proof(run)):
+    if candidates and (task.certify is True or (task.proves and data.small)):
         widest = _widest(data, y)
         candidates += [widest] if widest is not None else []
     best: tuple[np.ndarray, MistakeBound | None] = (none, None)

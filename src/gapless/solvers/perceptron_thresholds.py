@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 
 class PerceptronThresholds(NamedTuple):
-    """Each field: its unit, and the reason for its value. A thousand million values are read in about a second."""
+    """Each field: its unit, and the reason for its value. Counts and not seconds decide, so that equal fits go equal ways."""
 
-    #: A proof that was not asked for is added where the fit read at least so many times its values: a fifth of the fit.
+    #: A proof that was not asked for is added where the fit did at least so many times its work: a fifth of the fit.
     proof_share: float = 5.0
-    #: Values that a proof costs: at least (linear programs of `separability`, some 20 ms); for each square of the number of
-    #: columns (the largest margin: 0.2 s on 300 x 50, 1.5 s on 3,000 x 50); for each stored value, which is read some 50 times.
-    proof_values: float = 2e7
-    proof_values_per_column_squared: float = 4e5
-    proof_reads: float = 50.0
-    #: Values that a visit costs besides those of its row.
-    visit_values: float = 4.0
+    #: What a visit costs besides the values of its row, in values: some 10 ns, where one value of a long dense row is 0.15 ns.
+    visit_values: float = 60.0
+    #: What the brief proof of `solvers/separation/decide.py` costs in such values: at least (two linear programs, 10 to 20 ms);
+    #: for each square of the number of columns (0.06 to 0.2 s at 50, 1.3 to 6 s at 200); for each stored value.
+    proof_values: float = 1e8
+    proof_values_per_column_squared: float = 1e6
+    proof_reads: float = 100.0
     #: Values read after which a fit that waits for a proof asks whether the rows can be separated, and the passes between
-    #: which that lies: 50 ms, about what the answer costs.
+    #: which that lies: some 10 to 50 ms, about what the answer costs.
     ask_values: float = 5e7
     ask_least: int = 10
     ask_most: int = 100

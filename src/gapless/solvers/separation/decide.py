@@ -32,18 +32,31 @@ from gapless.solvers.linear.solve import solve, solve_multinomial
 from gapless.solvers.loop import Stop
 from gapless.solvers.separation.columns import Sharp
 from gapless.solvers.separation.frame import Frame, Undecided, linear_program
-from gapless.solvers.separation.proofs import Proof, complete, complete_by, exactly, overlap, quasi
+from gapless.solvers.separation.proofs import (
+    Proof,
+    complete,
+    complete_by,
+    exactly,
+    inseparable,
+    overlap,
+    quasi,
+    separated,
+)
 from gapless.solvers.separation.thresholds import SEPARATION_THRESHOLDS
 
 
-def separate(problem: Separation, seed: int = 0) -> Proof:
-    """Decide, and prove. Raises Undecided where rounding leaves no way to a proof."""
+def separate(problem: Separation, seed: int = 0, brief: bool = False) -> Proof:
+    """Decide, and prove. Raises Undecided where rounding leaves no way to a proof.
+
+    ``brief`` asks for less: some theta that has every row strictly on its side, or the smallest relation that was found
+    which proves that there is none, of d + 2 rows at most. The first subset that has one is enough.
+    """
     try:
-        return _separate(problem, np.random.default_rng(seed), Frame)
+        return _separate(problem, np.random.default_rng(seed), Frame, brief)
     except Undecided as error:
         undecided = error
     try:  # columns may be dependent but for rounding
-        return _separate(problem, np.random.default_rng(seed), Sharp)
+        return _separate(problem, np.random.default_rng(seed), Sharp, brief)
     except Undecided:
         if not simplex_is_small(problem.n_pairs, problem.size):
             raise undecided from None
@@ -53,13 +66,13 @@ def separate(problem: Separation, seed: int = 0) -> Proof:
     return exactly(problem, whole, theta, alpha)
 
 
-def _separate(problem: Separation, random: np.random.Generator, coordinates: type[Frame]) -> Proof:
+def _separate(problem: Separation, random: np.random.Generator, coordinates: type[Frame], brief: bool) -> Proof:
     limits, guess = SEPARATION_THRESHOLDS, None
     few_rows = problem.n <= limits.machine_rows_per_coefficient * problem.size
     if coordinates is Frame and problem.size >= limits.machine_coefficients and few_rows:
         guess = _guess_by_machine(problem)
         if np.isfinite(guess).all() and np.all(exact_signs(problem, Direction(guess)) > 0):
-            return complete_by(problem, guess)
+            return separated(problem, guess) if brief else complete_by(problem, guess)
     R = _choose_first_subset(problem, random, guess)
     for _ in range(limits.rounds):
         frame = coordinates(problem, R)
@@ -67,6 +80,8 @@ def _separate(problem: Separation, random: np.random.Generator, coordinates: typ
         theta, alpha = _solve_program(A)
         theta = theta.reshape(problem.K - 1, problem.width)
         held = alpha > 0.5
+        if brief and held.any():
+            return inseparable(problem, frame, R[held], random)
         space = _Space(A[held])
         if space.rank == problem.size:
             return overlap(problem, frame, R[held], random)
@@ -76,7 +91,7 @@ def _separate(problem: Separation, random: np.random.Generator, coordinates: typ
         if wrong.size == 0:
             if held.any():
                 return quasi(problem, frame, theta, R[held], R[~held], random)
-            return complete(problem, frame, theta, R)
+            return complete(problem, frame, theta, R, brief)
         R = np.concatenate([R, wrong])
     raise Undecided(f"the rows did not settle in {limits.rounds} rounds")
 

@@ -39,7 +39,8 @@ from gapless.solvers.separation.thresholds import SEPARATION_THRESHOLDS
 class Proof:
     """``theta``: entries (K - 1, width), floats or Fractions, with their signs; multipliers of pairs; vectors v with A v = 0.
 
-    ``narrow`` is a theta of few columns with the same kind of signs, where that is not theta itself.
+    ``status`` is that of `separability`, or "inseparable" where no more was asked. ``narrow`` is a theta of few columns with the
+    same kind of signs, where that is not theta itself.
     """
 
     status: str
@@ -226,10 +227,23 @@ def _rounded(values: np.ndarray, bits: int) -> np.ndarray:
 # ---------------------------------------------------------------------------------------------- complete
 
 
-def complete(problem: Separation, frame: Frame, theta: np.ndarray, R: np.ndarray) -> Proof:
+def inseparable(problem: Separation, frame: Frame, held: np.ndarray, random: np.random.Generator) -> Proof:
+    """A smallest relation among pairs ``held``: no theta has all of them > 0. More is not asked: it may be quasi or overlap."""
+    return Proof("inseparable", None, None, *_gordan(problem, frame, held, random))
+
+
+def separated(problem: Separation, theta: np.ndarray) -> Proof:
+    """The floats ``theta`` separate, and nothing is said of their margin."""
+    signs = np.ones((problem.n, problem.K - 1), dtype=np.int8)
+    return Proof("complete", theta, signs, np.zeros(0, dtype=np.int64), [])
+
+
+def complete(problem: Separation, frame: Frame, theta: np.ndarray, R: np.ndarray, brief: bool = False) -> Proof:
     """theta > 0 on all pairs, in the coordinates of the frame."""
     floats = _best_offset(problem, frame.back(theta))
     if np.all(exact_signs(problem, Direction(floats)) > 0):
+        if brief:
+            return separated(problem, floats)
         return complete_by(problem, floats, _few_columns(problem, frame, R))
     exact = frame.exact(theta)  # perhaps no float has this offset
     signs = exact_signs(problem, Direction(exact))
