@@ -23,6 +23,7 @@ from gapless.gram.tiles import COLUMNS, RowTiles
 from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
+from gapless.kernels.rbf import squared_distances
 from gapless.kernels.sigmoid import Sigmoid
 from gapless.rows.products import Tick
 
@@ -243,15 +244,9 @@ class DifferenceGram(MatrixGram):
 
     def __init__(self, kernel: Any, X: Any, cache_bytes: int) -> None:
         X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
-        n, d = X.shape
-        square = np.zeros((n, n))
-        with np.errstate(over="ignore"):
-            for column in X.T:
-                square += (column[:, None] - column[None, :]) ** 2
-            values = kernel.from_distances(square)
-        super().__init__(Precomputed(), values, cache_bytes)
+        super().__init__(Precomputed(), kernel.from_distances(squared_distances(X, X)), cache_bytes)
         # Beyond e^-745 a value is 0; below that its exponent is off by (d + 4) units.
-        self.relative_error = 2.0**-49 + 745.0 * (d + 4) * 2.0**-53
+        self.relative_error = 2.0**-49 + 745.0 * (X.shape[1] + 4) * 2.0**-53
         self.error = self.relative_error
 
 

@@ -18,6 +18,7 @@ from gapless.gram.tiles import RowTiles
 from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
+from gapless.kernels.rbf import squared_distances
 
 
 def predict_scores(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray) -> np.ndarray:
@@ -60,6 +61,13 @@ def predict_scores_by_part(
             tiles.add_predictions(out, laid_out.rows, columns, parts)
             return out
         centre = V.mean(axis=0, dtype=np.float64) if kernel.of_distances else None
+        if centre is not None:
+            norm2 = max(_largest_norm2(X, centre), _largest_norm2(V, centre))
+            if dtype == np.float32 and not kernel.relative_error(V.shape[1], 2.0**29 * norm2) <= 0.01:
+                dtype = np.float64
+            if _loses_digits(kernel, V.shape[1], norm2):
+                share_rows(X.shape[0], lambda a, b: add(a, b, kernel.from_distances(squared_distances(X[a:b], V))))
+                return out
         RowTiles.from_rows(kernel, V, dtype, centre).add_predictions(out, X, columns, parts)
     else:
         for k, part in enumerate(parts):
@@ -67,10 +75,32 @@ def predict_scores_by_part(
     return out
 
 
+def _loses_digits(kernel: Any, d: int, norm2: float) -> bool:
+    """Whether a Gaussian's values from |x|^2 + |z|^2 - 2<x, z> may be off by more than 1e-9 of themselves."""
+    return not kernel.relative_error(d, norm2) <= 1e-9
+
+
+def _largest_norm2(X: np.ndarray, centre: np.ndarray) -> float:
+    """The largest |x - centre|^2."""
+    moved = X - centre
+    return float(np.einsum("ij,ij->i", moved, moved).max(initial=0.0))
+
+
 def _add_sparse(kernel: Any, X: Any, vectors: Any, columns: np.ndarray, out: np.ndarray) -> None:
     V = sparse.csr_matrix(vectors).astype(np.float64, copy=False)
     right = np.asarray(V.multiply(V).sum(axis=1)).ravel()
     step = 1024  # support vectors: with 512 rows a tile of 4 MB
+    most_bytes = 200 << 20  # of support vectors written out
+    fits = 8 * V.shape[0] * V.shape[1] <= most_bytes
+    if kernel.of_distances and fits and _loses_digits(kernel, V.shape[1], float(right.max(initial=0.0))):
+        Z = V.toarray()
+
+        def fill_by_differences(a: int, b: int) -> None:
+            x = X[a:b].toarray() if sparse.issparse(X) else X[a:b]
+            _add(out[a:b], kernel.from_distances(squared_distances(x, Z)), columns)
+
+        share_rows(X.shape[0], fill_by_differences)
+        return
 
     def fill(a: int, b: int) -> None:
         left = X[a:b].toarray() if sparse.issparse(X) else X[a:b]

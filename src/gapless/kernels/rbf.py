@@ -7,6 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 
+def squared_distances(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """|x - z|^2 of all pairs from their differences, column by column: right to its last digits wherever the rows are."""
+    square = np.zeros((X.shape[0], Z.shape[0]))
+    with np.errstate(over="ignore"):
+        for x, z in zip(X.T.astype(np.float64), Z.T.astype(np.float64), strict=True):
+            square += (x[:, None] - z[None, :]) ** 2
+    return square
+
+
 @dataclass(frozen=True)
 class RBF:
     gamma: float

@@ -317,13 +317,15 @@ class KernelDual:
         A score is a sum of nSV products u K: its error is at most gamma_(nSV + 2) times the sum of |u| max|K|, plus the errors of
         the Gram matrix.  The gap's rows multiply it by at most max(c, beta) = c where h > 0 or beta > 0.  Where that bound is not
         small and the values have a relative bound, the sums of |u| K are computed, too: narrow kernels have few values above 0.
+        h is a sum of three numbers, targets far from 0 among them, each of whose two roundings is a unit of the largest.
         """
         u = np.abs(self.u(beta))
         mass, rows = float(u.sum()), np.flatnonzero(u)
         h = self.hinges(scalars, scores)
         sums = gamma(rows.size + 2)
         off: Any = mass * (self.gram.error + sums * self.R2)
-        felt = (h > -2.0 * off) | (beta > 0.0)
+        rounded = 2.0 * UNIT * (np.abs(self.tau) + np.abs(self.to_variables(scores)) + float(np.abs(scalars).sum()))
+        felt = (h > -2.0 * (off + rounded)) | (beta > 0.0)
         feels = off * (float(self.c[felt].sum()) + mass)
         relative = self.gram.relative_error
         cheap = 2e7  # kernel values: some 20 ms on one core, little beside a fit
@@ -333,9 +335,10 @@ class KernelDual:
             off = np.zeros(self.n_points)  # the errors of all other scores do not change the gap
             off[points] = self.gram.sizes(rows, u[rows], points) * (relative + sums)
             own = off if self.at is None else off[self.at]
-            felt &= (h > -2.0 * own) | (beta > 0.0)
+            felt &= (h > -2.0 * (own + rounded)) | (beta > 0.0)
             feels = float(self.c[felt] @ own[felt]) + float(u @ off)
         sizes = abs(primal) + abs(dual) + float(np.abs(self.tau) @ beta) + float(self.c @ np.maximum(h, 0.0))
+        feels += float(self.c[felt] @ rounded[felt])
         error = feels + gamma(2 * 64 + int(np.sqrt(self.n)) + 32) * sizes
         bound = self.scalar_bound(primal, beta)
         error += bound * (

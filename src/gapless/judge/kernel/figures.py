@@ -135,7 +135,9 @@ def evaluate(
     if not feasible:
         dual, gap = Interval(-math.inf, -math.inf), Interval(math.inf, math.inf)
     sizes = abs(primal.up) + float(np.abs(problem.tau_high) @ beta) + square.up + loss.up
-    rough = (float(np.abs(u).sum()) + float(c.sum())) * max(rough, float(off.max(initial=0.0)))
+    wobble = float(np.maximum(np.abs(low_f), np.abs(high_f)).max(initial=0.0) + top.up)
+    rough = max(rough, float(off.max(initial=0.0))) + 2.0 * UNIT * (wobble + abs(b) + abs(t))
+    rough *= float(np.abs(u).sum()) + float(c.sum())
     textbook = rough + (400.0 + 2.0 * math.sqrt(c.size)) * UNIT * sizes
     textbook += bound.up * (c.size + 64) * UNIT * (float(beta.sum()) + T.up) + 1e-11 * price.up
     # A fit may know its kernel values 8 times less well: rows far away are centred in more than one way. A bound by |K| <= R^2
@@ -145,7 +147,6 @@ def evaluate(
     # Where w = 0 is optimal P is 0, and what it is small beside is |w|^2 of a feasible u: that does not change with a common
     # shift of the rows, but for one class, which looks at the origin.
     largest = sizes + (R2 if problem.kind == "one_class" else spread2 if problem.two else 0.0) * T.up * T.up
-    wobble = float(np.maximum(np.abs(low_f), np.abs(high_f)).max(initial=0.0) + top.up)
     return Found(primal, dual, gap, _violation(problem, beta, low_f, high_f), feasible, textbook, largest, wobble)
 
 

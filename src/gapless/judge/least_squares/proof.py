@@ -79,7 +79,7 @@ def most_rank(case: SquaresData, varies: np.ndarray) -> int:
         return case.d
     A, s = (np.concatenate(parts) for parts in zip(*((filled(block), s / case.s.max()) for block, s, _ in blocks)))
     A = (A - np.average(A, axis=0, weights=s) if case.free else A) * np.sqrt(s)[:, None]
-    A = A[:, varies > 0.5]
+    A = A[:, ~(varies <= 0.5)]
     A /= np.maximum(np.linalg.norm(A, axis=0), 1e-300)
     sigma = np.linalg.svd(A, compute_uv=False) if np.isfinite(A).all() else np.ones(case.d)
     return int((sigma > max(n, case.d) * UNIT * sigma.max(initial=0.0)).sum())
