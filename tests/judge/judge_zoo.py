@@ -80,6 +80,7 @@ def rows_of(kind: str) -> Data:
         y = dense[:, :3] @ np.array([1.0, -2.0, 0.5]) + rng.normal(size=n)
         if "targets" in traits:
             y = np.column_stack([y, dense[:, 0] ** 2])
+        y = y + 1e8 if "far" in traits else y
     weights = rng.integers(0, 4, n) * 0.5 + 0.25 if "weights" in traits else None
     weights = (index != 2).astype(float) if "weightless" in traits else weights
     weights = np.where(np.arange(n) % 4 == 3, 0.0, 1.5) if "zeros" in traits else weights
@@ -112,6 +113,8 @@ ZOO: dict[str, tuple[Make, str]] = {
     "Ridge": (lambda: gapless.Ridge(alpha=0.7), "numbers weights"),
     "Ridge targets": (lambda: gapless.Ridge(alpha=[0.5, 2.0], fit_intercept=False), "targets"),
     "Ridge alpha 0": (lambda: gapless.Ridge(alpha=0.0), "numbers float32"),
+    "Ridge shifted": (lambda: gapless.Ridge(alpha=0.7), "numbers far"),
+    "LinearRegression shifted": (lambda: gapless.LinearRegression(), "targets far weights"),
     "LeastSquaresClassifier": (lambda: gapless.LeastSquaresClassifier(class_weight="balanced"), "three"),
     "LeastSquaresClassifier ridge": (lambda: gapless.LeastSquaresClassifier(alpha=1.0), "two texts"),
     "SVC": (lambda: gapless.SVC(), "two"),

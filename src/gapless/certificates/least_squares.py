@@ -74,17 +74,22 @@ def certify_least_squares(
     """The targets' figures, and the dual points (K, n) where there is a gap.
 
     ``solution`` is (W, b) as the solver found it; what is certified is that, rounded to ``dtype``: the model as the user
-    gets it.  The dual point comes from the unrounded one, which is the better for it.
+    gets it, whose offset is rounded with the common part of the targets.  The dual point comes from the unrounded one,
+    which is the better for it.
     """
-    W, b = (np.asarray(a, dtype=dtype).astype(np.float64) for a in solution)
+    common = np.zeros(problem.K) if problem.common is None else problem.common
+    W, b = (np.asarray(a, dtype=dtype).astype(np.float64) for a in (solution[0], solution[1] + common))
+    b = b - common
     left, gradient = problem.residuals(W, b)
-    rss, tss, largest = problem.rss(left), problem.tss, problem.largest
-    r2 = r_squared(rss, tss, problem.mass, largest)
+    rss = problem.rss(left)
+    r2 = r_squared(rss, problem.tss, problem.mass, problem.largest)
     finite = bool(np.isfinite(rss).all())
     targets: list[Target] = []
     if finite and problem.alpha.min() > 0.0:
         dual = np.empty((problem.K, problem.n)) if problem.K > 1 else None
-        best = left if np.dtype(dtype) == np.float64 else problem.residuals(*solution)[0]
+        same = np.dtype(dtype) == np.float64 and np.array_equal(b, solution[1])
+        best = left if same else problem.residuals(*solution)[0]
+        squares, reach = problem.varying
         for k in range(problem.K):
             own = problem.own_gap(k, W[:, k], float(b[k])) if best is left else None
             if own is None:
@@ -101,13 +106,13 @@ def certify_least_squares(
                         found, u = again, v
             primal, below = found.primal, found.dual
             room = found.rounding if math.isfinite(below) else math.inf
-            whole = max(abs(primal), abs(below)) + float(problem.length[k]) ** 2 / float(problem.alpha[k])
+            whole = max(abs(primal), abs(below)) + float(squares[k]) / float(problem.alpha[k])
             if not room <= ROUNDING_SHARE * whole:  # the figures are rounding, and say nothing
                 primal = below = math.nan
             sub = certify_values(primal, below, tol=tol, ending=ending, rounding=room)
             # Where all is 0 but for rounding a relative gap means nothing, and a gap below its rounding is none; but
             # rounding that is large against the targets themselves excuses nothing: mass |y|^2 / alpha >= 2 P(0).
-            excused = room <= tol * problem.mass * float(largest[k]) ** 2 / float(problem.alpha[k])
+            excused = room <= tol * problem.mass * float(reach[k]) ** 2 / float(problem.alpha[k])
             status = "converged" if sub.gap <= room and excused else sub.status
             targets.append(
                 Target(
@@ -119,9 +124,25 @@ def certify_least_squares(
                 return tuple(targets), u[None, :]
             dual[k] = u
         return tuple(targets), dual
-    unit = 2.0**-24 if np.dtype(dtype) == np.float32 else 0.0
+    return _cosines(problem, (W, b), left, gradient, ending, tol, np.dtype(dtype) == np.float32), None
+
+
+def _cosines(
+    problem: LeastSquares,
+    model: tuple[np.ndarray, np.ndarray],
+    left: np.ndarray,
+    gradient: np.ndarray,
+    ending: str,
+    tol: float,
+    single: bool,
+) -> tuple[Target, ...]:
+    """The targets' figures without a gap, of a model that is kept in float32 or not."""
+    rss = problem.rss(left)
+    r2 = r_squared(rss, problem.tss, problem.mass, problem.largest)
+    finite = bool(np.isfinite(rss).all())
     cosine = problem.orthogonality(left, gradient)
-    room_of = problem.orthogonality_error(left, problem.residual_error(W, b, unit))
+    room_of = problem.orthogonality_error(left, problem.residual_error(*model, 2.0**-24 if single else 0.0))
+    targets = []
     for k in range(problem.K):
         reached = bool(cosine[k] <= tol + room_of[k])
         status = "converged" if reached else "stalled" if ending in ("converged", "not_finite") else ending
@@ -131,7 +152,7 @@ def certify_least_squares(
                 float(rss[k]), float(r2[k]), float(room_of[k]), orthogonality=float(cosine[k]),
             )
         )  # fmt: skip
-    return tuple(targets), None
+    return tuple(targets)
 
 
 @result

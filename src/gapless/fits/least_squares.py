@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import in_background
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import Target, certify_least_squares, target_fingerprint
+from gapless.encode.common_part import common_parts, keeps
 from gapless.encode.labels import Labels
 from gapless.encode.weights import check_sample_weight
 from gapless.problems.least_squares import LeastSquares
@@ -65,6 +66,7 @@ class LeastSquaresFit:
     arrays: dict[str, np.ndarray]  #: coef and intercept in the dtype of X; with a penalty also dual
     fingerprint: dict[str, Any]
     stopwatch: Stopwatch
+    common: np.ndarray | None  #: what was taken from the targets and their offsets
 
 
 def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interruption: Interruption) -> LeastSquaresFit:
@@ -85,7 +87,9 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
     with frame.running():
         marks = in_background(lambda: data.fingerprint(given))
         scale = None if uniform or (s == 1.0).all() else s
-        problem = LeastSquares.build(X, Y, scale, task.alpha, task.fit_intercept, task.n_jobs, look)
+        common = common_parts(Y) if task.fit_intercept else np.zeros(Y.shape[1])
+        moved, shift = (Y - common, common) if common.any() else (Y, None)
+        problem = LeastSquares.build(X, moved, scale, task.alpha, task.fit_intercept, task.n_jobs, look, shift)
         clock = Clock(frame.stop, Watch(interruption=interruption), started=frame.stopwatch.started)
         try:
             answer = _solve(task, problem, clock)
@@ -96,10 +100,10 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
             raise
         if look is not None and answer.status != "converged":
             look()  # time was over before a sum could show NaN
-        coef, intercept = np.ascontiguousarray(answer.W.T).astype(dtype), answer.b.astype(dtype)
-        targets, dual = certify_least_squares(
-            problem, (answer.W, answer.b), answer.status, tol=task.tol, dtype=dtype
-        )  # fmt: skip
+        coef, intercept = np.ascontiguousarray(answer.W.T).astype(dtype), (answer.b + common).astype(dtype)
+        problem, b = _with_exact_offsets(problem, answer.b, intercept)
+        targets, dual = certify_least_squares(problem, (answer.W, b), answer.status, tol=task.tol, dtype=dtype)
+        answer = replace(answer, b=answer.b + common)
         found = marks()
         if any(each.status in ("stalled", "not_finite") for each in targets):
             _refuse_overflow(problem, X, data.feature_names)
@@ -108,7 +112,19 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
         arrays["dual"] = dual if keep is None else np.zeros((dual.shape[0], n))
         if keep is not None:
             arrays["dual"][:, keep] = dual
-    return LeastSquaresFit(answer, targets, arrays, found, frame.stopwatch)
+    return LeastSquaresFit(answer, targets, arrays, found, frame.stopwatch, problem.common)
+
+
+def _with_exact_offsets(problem: LeastSquares, b: np.ndarray, intercept: np.ndarray) -> tuple[LeastSquares, np.ndarray]:
+    """The problem and its offsets; a target has its common part back where that cannot be taken from its offset exactly."""
+    if problem.common is None:
+        return problem, b
+    kept = keeps(problem.common, intercept.astype(np.float64))
+    if kept.all():
+        return problem, b
+    back = np.where(kept, 0.0, problem.common)
+    left = problem.common - back
+    return replace(problem, Y=problem.Y + back, common=left if left.any() else None), b + back
 
 
 def _solve(task: LeastSquaresTask, problem: LeastSquares, clock: Clock) -> Answer:

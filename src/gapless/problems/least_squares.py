@@ -34,6 +34,7 @@ class LeastSquares:
     """Rows X, targets Y (n, K), weights s > 0 (None: ones), penalties alpha (K,), and whether there is an offset.
 
     ``look`` raises where X is not finite, and is to be called where a sum is not, or before none is made; None: X is finite.
+    ``common`` (K,) is what was taken from the targets, and belongs to the offset b of the model; None: nothing.
     """
 
     rows: R.Rows
@@ -43,6 +44,7 @@ class LeastSquares:
     offset: bool
     n_jobs: int | None = None
     look: Callable[[], None] | None = None
+    common: np.ndarray | None = None
 
     @classmethod
     def build(
@@ -54,11 +56,12 @@ class LeastSquares:
         offset: bool,
         n_jobs: int | None = None,
         look: Callable[[], None] | None = None,
+        common: np.ndarray | None = None,
     ) -> LeastSquares:
         # Kernels are compiled once more for arrays that cannot be written to.
         Y = Y if Y.flags.writeable else Y.copy()
         s = s if s is None or s.flags.writeable else s.copy()
-        return cls(R.as_rows(X, 1.0 if offset else 0.0), Y, s, np.asarray(alpha, float), offset, n_jobs, look)
+        return cls(R.as_rows(X, 1.0 if offset else 0.0), Y, s, np.asarray(alpha, float), offset, n_jobs, look, common)
 
     @property
     def n(self) -> int:
@@ -138,23 +141,29 @@ class LeastSquares:
 
     @property
     def largest(self) -> np.ndarray:
-        """The largest |y| of each target."""
+        """The largest |y| of each target, with its common part."""
         return self._of_targets[2]
+
+    @property
+    def varying(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sum of squares and largest value of each target: about its mean and its first value, if there is an offset."""
+        return (self.tss, self._of_targets[3]) if self.offset else (self._of_targets[0], self.largest)
 
     @lazy
     def _of_targets(self) -> np.ndarray:
         starts = range(0, self.n, GAP_ROWS)
-        parts = np.zeros((max(1, len(starts)), 3, self.K))
+        parts = np.zeros((max(1, len(starts)), 4, self.K))
 
         def part(p: int) -> None:
             stop = min(self.n, starts[p] + GAP_ROWS)
             Y, s = self.Y[starts[p] : stop], None if self.s is None else self.s[starts[p] : stop]
             for k, squares in enumerate((Y * Y, (Y - self.mean_y) ** 2)):
                 parts[p, k] = squares.sum(axis=0) if s is None else s @ squares
-            parts[p, 2] = np.abs(Y).max(axis=0)
+            parts[p, 2] = np.abs(Y if self.common is None else Y + self.common).max(axis=0)
+            parts[p, 3] = np.abs(Y - self.Y[0]).max(axis=0) if self.offset else parts[p, 2]
 
         run_in_parts(part, len(starts))
-        return np.vstack([parts[:, :2].sum(axis=0), parts[:, 2].max(axis=0)])
+        return np.vstack([parts[:, :2].sum(axis=0), parts[:, 2:].max(axis=0)])
 
     def centred_residuals(
         self, W: np.ndarray, tick: Callable[[], None] | None = None
@@ -191,7 +200,8 @@ class LeastSquares:
     def residual_error(self, W: np.ndarray, b: np.ndarray, unit: float = 0.0) -> np.ndarray:
         """A bound on |computed r - exact r| of each target; ``unit`` allows for a rounding of the model as well."""
         terms = self.columns.raw @ np.abs(W) + np.abs(b) * np.sqrt(self.mass)
-        return (unit + gamma(self.d + 4)) * terms + 2.0 * gamma(2) * self.length
+        common = 0.0 if self.common is None else np.abs(self.common)  # with which the offset is rounded
+        return (unit + gamma(self.d + 4)) * terms + unit * common * np.sqrt(self.mass) + 2.0 * gamma(2) * self.length
 
     def orthogonality_error(self, left: np.ndarray, error: np.ndarray) -> np.ndarray:
         """What rounding alone may make of an orthogonality of 0: everything, where the fit is exact."""

@@ -35,11 +35,17 @@ def find(case: Case, lies: Lies) -> None:
     alpha = [number(v) for v in problem["alpha"]]
     _statement(case, lies, alpha, S)
     keep = weight > 0
+    free = problem["offset"] == "free"
+    common = common_of(case, S)
+    first = Y[:, keep][:, 0]
+    lies.unless(bool(np.all((common == 0) | (free & (common == first)))), "common_part")
     rank = int(np.linalg.matrix_rank(_centred(case, keep, weight).astype(float)))
     lies.unless(block["rank"] is None or (is_count(block["rank"]) and block["rank"] == rank), "rank")
     for k, target in enumerate(targets):
         y, s = Y[k][keep].astype(L), weight[keep].astype(L)
-        size, tss = (s * y * y).sum(), (s * (y - s @ y / s.sum()) ** 2).sum()
+        tss = (s * (y - s @ y / s.sum()) ** 2).sum()
+        size = tss if free else (s * y * y).sum()
+        about = y - y[0] if free else y
         rss, r2, cosine = residuals(case, Y[k], weight, k)
         lies.unless_near("rss", number(target["rss"]), rss, SQUARES * size + 4e-16 * rss)
         lies.unless_near("r2", number(target["r2"]), r2, SQUARES * (size + rss) / tss)
@@ -52,7 +58,7 @@ def find(case: Case, lies: Lies) -> None:
         else:
             P, D = penalised(case, k, Y[k], weight)
             figures_claims(lies, target, P, D, float(size) / alpha[k], 1e-9)
-            reached = _reached(lies, target, tol, float(s.sum() * np.abs(y).max() ** 2) / alpha[k])
+            reached = _reached(lies, target, tol, float(s.sum() * np.abs(about).max() ** 2) / alpha[k])
         lies.unless((target["status"] == "converged") == reached, "status")
     status_of_parts(lies, block["status"], [target["status"] for target in targets])
 
@@ -65,6 +71,12 @@ def targets_of(case: Case) -> tuple[np.ndarray, np.ndarray]:
     index, K = facts.index(), len(facts.labels)
     Y = np.array([np.where(index == k, 1.0, -1.0) for k in ([1] if K == 2 else range(K))])
     return Y, case.w * np.array([number(v) for v in case.problem["class_weight"]])[index]
+
+
+def common_of(case: Case, S: int) -> np.ndarray:
+    """What is taken from targets and offsets; nothing where the document says nothing."""
+    stated = case.problem.get("common_part")
+    return np.array([L(number(v)) for v in stated] if stated is not None else [L(0)] * S)
 
 
 def _statement(case: Case, lies: Lies, alpha: list[float], S: int) -> None:
@@ -104,8 +116,9 @@ def residuals(case: Case, target: np.ndarray, weight: np.ndarray, k: int) -> tup
 def penalised(case: Case, k: int, target: np.ndarray, weight: np.ndarray) -> tuple[Any, Any]:
     """P and D of one target, with c = weight / alpha; no D where a row without weight has a part."""
     keep, alpha = weight > 0, L(number(case.problem["alpha"][k]))
-    X, y, c = case.facts.X[keep], target[keep].astype(L), weight[keep].astype(L) / alpha
-    w, b, u = case.a["coef"][k].astype(L), L(case.a["intercept"][k]), case.a["dual"][k]
+    common = common_of(case, k + 1)[k]
+    X, y, c = case.facts.X[keep], target[keep].astype(L) - common, weight[keep].astype(L) / alpha
+    w, b, u = case.a["coef"][k].astype(L), L(case.a["intercept"][k]) - common, case.a["dual"][k]
     if u[~keep].any():
         return L(0), None
     u = u[keep].astype(L)

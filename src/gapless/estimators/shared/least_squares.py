@@ -120,7 +120,7 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
             compile_seconds=fitted.stopwatch.compile_seconds,
             solver=answer.method,
             fingerprint=fitted.fingerprint,
-            statement=self._statement(data, alpha, dtype, columns_of_y),
+            statement=self._statement(data, alpha, dtype, columns_of_y, fitted.common),
             arrays=fitted.arrays,
         )
         if data.labels is not None:
@@ -146,7 +146,12 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
         self.condition_ = self.certificate_.condition
 
     def _statement(
-        self, data: LeastSquaresData, alpha: np.ndarray, dtype: np.dtype, columns_of_y: int | None
+        self,
+        data: LeastSquaresData,
+        alpha: np.ndarray,
+        dtype: np.dtype,
+        columns_of_y: int | None,
+        common: np.ndarray | None,
     ) -> dict[str, Any]:
         labels, class_weight = data.labels, data.class_weight
         problem = {
@@ -156,6 +161,8 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
             "class_weight": None if class_weight is None else [encode_float(w) for w in class_weight],
             "columns_of_y": columns_of_y,
         }
+        if common is not None:
+            problem["common_part"] = common.tolist()
         parameters = self.get_params(deep=False)
         if np.ndim(parameters.get("alpha", 0.0)) > 0:
             parameters["alpha"] = alpha.tolist()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arithmetic.compare import at_most
 from ..case import GapCase
 from ..classes import label_index, targets_of
 from ..errors import CertificateError
@@ -44,6 +45,10 @@ class SquaresData(GapCase):
         if self.K:
             self.s = self.weights * np.array([number(w) for w in self.problem["class_weight"]])[self.index]
         self.free = self.problem["offset"] == "free"
+        self.largest = np.abs(self.Y[:, self.s > 0]).max(axis=1, initial=0.0)
+        # The model depends on no value that the targets have in common.
+        self.common = np.array([number(v) for v in self.problem.get("common_part") or [0.0] * self.S])
+        self.Y, self.b = self.Y - self.common[:, None], self.b - self.common
 
     def blocks(self) -> Iterator[tuple[Block, np.ndarray, np.ndarray]]:
         """(rows, their weights, their targets) of the rows with weight."""
@@ -69,6 +74,11 @@ class SquaresData(GapCase):
             self.claim("positive", p["positive"], False, False, "is another problem than the one certified")
         if self.K:
             self.class_claims(self.problem["class_weight"])
+        for k, common in enumerate(self.common.tolist()):
+            # Where it is within a factor of 2 of each target and of b, what is left of these is exact (Sterbenz).
+            left = np.append(self.Y[k][self.s > 0], self.b[k])
+            holds = common == 0.0 or (self.free and left[0] == 0.0 and at_most(np.abs(left), 0.5 * abs(common)))
+            self.claim(self.which(k) + "common part", common, None, holds, "is the first target and leaves no rounding")
         self.finite_claim("model and targets", self.W, self.b, self.Y, *([] if self.U is None else [self.U]))
         self.weights_claim(self.s)
         return self.all_hold()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..form.document import PARTS, SHARED, STATUS, agree, free, real_of
-from ..form.entries import is_count, is_dict, is_number, is_size, list_of, one_of, or_none
-from ..form.schema import Arrays, Choice, Table, derived, recomputed, unchecked
+from ..form.entries import is_count, is_dict, is_finite, is_number, is_size, list_of, one_of, or_none
+from ..form.schema import Arrays, Choice, Table, derived, optional, recomputed, unchecked
 
 _PARAMETERS: Table = {
     **agree("fit_intercept", "tol"),
@@ -37,6 +37,11 @@ TABLES: dict[str, Table | Choice] = {
         "class_weight": recomputed(or_none(list_of(is_size, 1)), "parameter class_weight and the labels"),
         "columns_of_y": derived(
             or_none(lambda v: is_count(v) and v > 0), "the columns of y; null: y was a vector, or one column"
+        ),
+        "common_part": optional(
+            derived(
+                list_of(is_finite, 1), "the first value of each target, or 0; taken from targets and offset, exactly"
+            )
         ),
     },
     "certificate.": {
@@ -72,8 +77,9 @@ TABLES: dict[str, Table | Choice] = {
 def defect(document: Any) -> str | None:
     certificate, problem = document["certificate"], document["problem"]
     S, classes, weights = len(certificate["targets"]), document["classes"], problem["class_weight"]
-    if len(problem["alpha"]) != S:
-        return "problem.alpha has not one number for each target"
+    for name in ("alpha", "common_part"):
+        if len(problem.get(name, certificate["targets"])) != S:
+            return f"problem.{name} has not one number for each target"
     if (document["estimator"] == "LeastSquaresClassifier") != (classes is not None):
         return "classes do not go with the estimator"
     if classes is None:

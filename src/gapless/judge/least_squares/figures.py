@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arithmetic.compare import at_most, between, capped, equal
 from ..arithmetic.rounding import TINY, UNIT, gamma
-from ..case import ROUNDING_FACTOR, size_of
+from ..case import GAP_SHARE, ROUNDING_FACTOR, size_of
 from ..form.entries import number
 from ..linear.recompute import Task, evaluate
 from ..linear.rigorous import exact_figures
@@ -38,8 +38,7 @@ class Figures(NamedTuple):
 
 def recompute(case: SquaresData) -> Figures:
     """One pass for the means, one for the residuals about them."""
-    # No room is wider than this share: of the sum of squares of the targets for residuals, of 1 for cosines and R2.  The cosines
-    # of residuals that are themselves nothing but rounding may be anything.
+    # No room is wider than this share: of the squares of targets and residuals, of 1 for cosines (any, of mere rounding) and R2.
     squares_share, cosine_share = 1e-6, 0.01
     S, d = case.S, case.d
     mass, raw2, mean, sum_y, count = 0.0, np.zeros(d), np.zeros(d), np.zeros(S), 0
@@ -89,14 +88,15 @@ def recompute(case: SquaresData) -> Figures:
     error = gamma(d + 4) * seen + 2.0 * gamma(2) * np.sqrt(size2)
     unit = 2.0**-24 if case.document["dtype"] == "float32" else 0.0
     sums = gamma(2048 + count / 256)
-    own = (gamma(d + 4) + unit) * seen + 2.0 * gamma(2) * np.sqrt(size2)
+    rounded = unit * (seen + np.abs(case.common) * math.sqrt(mass))  # of the model, whose offset has the common part
+    own = gamma(d + 4) * seen + rounded + 2.0 * gamma(2) * np.sqrt(size2)
     part = np.divide(own, length, out=np.full(S, np.inf), where=length > 0)
     room = np.minimum(2.0 * part + 4.0 * sums, 2.0)
     noise = np.divide(error, length, out=np.full(S, np.inf), where=length > 0) * 2.0 + 4.0 * sums
     noise = np.fmin(noise, np.maximum(cosine_share, 4.0 * room))
-    rss_room = capped(2.0 * error * length + error**2 + 4.0 * sums * rss, size2, squares_share)
+    rss_room = capped(2.0 * error * length + error**2 + 4.0 * sums * rss, size2 + rss, squares_share)
     varies = np.sqrt(centred2) / np.maximum(constant * raw, TINY)
-    return Figures(mass, count, float(raw2.sum()), rss, tss, cosine, size2, rss_room, room, noise, varies)
+    return Figures(mass, count, raw2.sum(), rss, tss, cosine, size2, rss_room, room, noise, varies)
 
 
 def _seen(case: SquaresData, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray) -> np.ndarray:
@@ -132,7 +132,7 @@ def target_claims(case: SquaresData, found: Figures, exact: list[ExactTarget] | 
 
 def _r2_claim(case: SquaresData, k: int, rss: float, tss: float, room: float, mass: float) -> bool:
     name, claimed = case.which(k) + "R2", number(case.parts[k]["r2"])
-    size = float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0))
+    size = float(case.largest[k])
     edge, predicted = mass * (size * 2.0**-50) ** 2, mass * (size * 2.0**-20) ** 2
     if math.isnan(claimed) and at_most(tss, 4.0 * edge):
         return case.claim(name, claimed, None, True, "of a constant target: files of 0.1.0 say that it is not defined")
@@ -169,9 +169,11 @@ def gap_claims(case: SquaresData, figures: Figures, in_fractions: bool) -> None:
             exact = exact_figures(task, case.W[one], case.b[one], case.U[one])[0]
             primal, dual, gap = exact.floats() or (primal, dual, gap)
         values = {name: number(target[name]) for name in ("primal", "dual", "gap", "relative_gap", "rounding")}
-        size, null = size_of(primal, dual), figures.size2[k] / case.alpha[k]
+        size, null = size_of(primal, dual), (figures.tss if case.free else figures.size2)[k] / case.alpha[k]
         rough, own = _rough(case, k, figures, found.gap.up)
         most = ROUNDING_FACTOR * (found.textbook + rough)
+        if math.isfinite(values["gap"]):  # else nothing is claimed
+            most = capped(most, size + null, GAP_SHARE)
         stated = case.rounding_claim(which, values["rounding"], most, found.finite)
         room = stated + 4.0 * UNIT * size
         near = min(room, ROUNDING_FACTOR * (found.own + own) + 4.0 * UNIT * (size_of(primal, primal) + null))
@@ -182,7 +184,8 @@ def gap_claims(case: SquaresData, figures: Figures, in_fractions: bool) -> None:
         case.relative_claim(which, values["relative_gap"], values["gap"], scale)
         case.bounds.append((primal.up, dual.low, gap.up))
         # A gap below its rounding is none, unless that is large against the targets: mass |y|^2 / alpha >= 2 P(0).
-        largest = float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0))
+        y = case.Y[k][case.s > 0]
+        largest = float(np.abs(y - y[0] if case.free else y).max())
         limit = tol * figures.mass * largest**2 / case.alpha[k]
         within = at_most(values["gap"], values["rounding"])
         reached = at_most(values["relative_gap"], tol) or (within and at_most(values["rounding"], limit))
