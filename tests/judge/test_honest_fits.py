@@ -317,6 +317,12 @@ def test_random_honest_problems(part):
     assert faults == []
 
 
+@pytest.mark.parametrize("seed", [700019, 701765, 703823, 703883, 704501])
+def test_honest_problems_that_were_refused(seed):
+    """Targets far from 0 at huge costs, values whose squares overflow, weights of 1e-83 in a tree, coefficients of 1e-172."""
+    assert not ending(seed).startswith("FAULT"), problem(seed)
+
+
 def test_a_planted_fault_is_found(monkeypatch):
     """A judge that refuses everything, and one that falls, do not get past the problems."""
     import judge_honest

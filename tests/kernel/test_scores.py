@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import gapless
 from gapless.problems.kernel import evaluate_point
@@ -54,3 +55,18 @@ def test_what_is_certified_is_so_of_exact_scores():
     assert alpha[certified == 0].max() <= 1e-9
     assert (alpha[certified == 2] == 2.0).all()
     assert gapless.verify(rough_fit, X, y)
+
+
+@pytest.mark.parametrize("form", ["float64", "float32", "CSR"])
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e9])
+def test_predictions_of_rows_far_from_each_other(form, size):
+    """|x|^2 + |z|^2 - 2<x, z> has no correct digit where gamma |x|^2 passes 1e14; the truth is made from differences."""
+    random = np.random.default_rng(1)
+    X = (random.normal(size=(60, 3)) * size).astype(np.float32).astype(np.float64)
+    X[30:] = X[:30] + random.integers(-2, 3, size=(30, 3)) * np.spacing(np.float32(size)).astype(np.float64)
+    X = X.astype(np.float32).astype(np.float64)
+    given = sparse.csr_matrix(X) if form == "CSR" else X.astype(form)
+    model = gapless.SVR(gamma=1e-3, C=10.0, tol=1e-8).fit(given, random.normal(size=60))
+    square = ((X[:, None, :] - X[model.support_][None, :, :]) ** 2).sum(axis=2)
+    truth = np.exp(-1e-3 * square) @ sparse.csr_matrix(model.dual_coef_).toarray().ravel() + model.intercept_
+    np.testing.assert_allclose(model.predict(given), truth, rtol=0, atol=1e-5)

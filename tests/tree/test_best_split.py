@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import gapless
 from gapless.solvers.tree.codes import prepare_columns
 from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree
 from tests.tree.exhaustive import best_cut
@@ -61,3 +62,22 @@ def test_the_root_split_is_the_best_of_all(part):
         assert_best(tree, 0, cut)
         splits += cut is not None
     assert splits > 30
+
+
+@pytest.mark.parametrize("exponent", [-1000, -275, -120, 120, 900])
+@pytest.mark.parametrize("name", ["DecisionTreeRegressor", "DecisionTreeClassifier"])
+def test_weights_of_any_size_give_the_same_tree(name, exponent):
+    """A power of two in all weights changes nothing but the weights of the nodes, and these by that power."""
+    random = np.random.default_rng(0)
+    X, weights = random.normal(size=(200, 3)), random.uniform(0.5, 2.0, 200)
+    y = X[:, 0] + random.normal(size=200)
+    y = y if name == "DecisionTreeRegressor" else np.digitize(y, [-0.5, 0.5])
+    plain, scaled = (
+        getattr(gapless, name)(max_depth=4, min_weight_fraction_leaf=0.02).fit(X, y, sample_weight=w).tree_
+        for w in (weights, weights * 2.0**exponent)
+    )
+    np.testing.assert_array_equal(scaled.feature, plain.feature)
+    np.testing.assert_array_equal(scaled.threshold, plain.threshold)
+    np.testing.assert_array_equal(scaled.value, plain.value)
+    np.testing.assert_array_equal(scaled.impurity, plain.impurity)
+    np.testing.assert_array_equal(scaled.weighted_n_node_samples, plain.weighted_n_node_samples * 2.0**exponent)

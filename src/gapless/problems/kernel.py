@@ -317,14 +317,15 @@ class KernelDual:
         A score is a sum of nSV products u K: its error is at most gamma_(nSV + 2) times the sum of |u| max|K|, plus the errors of
         the Gram matrix.  The gap's rows multiply it by at most max(c, beta) = c where h > 0 or beta > 0.  Where that bound is not
         small and the values have a relative bound, the sums of |u| K are computed, too: narrow kernels have few values above 0.
-        h is a sum of three numbers, targets far from 0 among them, each of whose two roundings is a unit of the largest.
+        h takes f + b from targets that may be far from 0: that sum is rounded by a unit of itself, and t by one of t.
         """
         u = np.abs(self.u(beta))
         mass, rows = float(u.sum()), np.flatnonzero(u)
         h = self.hinges(scalars, scores)
         sums = gamma(rows.size + 2)
         off: Any = mass * (self.gram.error + sums * self.R2)
-        rounded = 2.0 * UNIT * (np.abs(self.tau) + np.abs(self.to_variables(scores)) + float(np.abs(scalars).sum()))
+        own = self.to_variables(scores)
+        rounded = UNIT * (np.abs(own + scalars[0]) * ((own != 0.0) & (scalars[0] != 0.0)) + abs(scalars[-1]) * self.nu_form)
         felt = (h > -2.0 * (off + rounded)) | (beta > 0.0)
         feels = off * (float(self.c[felt].sum()) + mass)
         relative = self.gram.relative_error

@@ -20,7 +20,7 @@ from gapless import rows as R
 from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
 from gapless._runtime.threads import map_threads, run_in_parts
-from gapless.numbers import UNIT, gamma
+from gapless.numbers import UNIT, gamma, length_of
 from gapless.rows.second_moments import Columns, Sizes, columns, residuals, sized_residuals
 
 #: A column that varies by less than this part of its length is constant up to rounding.
@@ -227,7 +227,7 @@ class LeastSquares:
         """
         alpha, d = float(self.alpha[k]), self.d
         theta = np.append(w, b if self.offset else 0.0)
-        length = float(np.linalg.norm(theta))
+        length = length_of(theta)
 
         def piece(start: int) -> tuple[np.ndarray, np.ndarray, float, float]:
             stop = min(self.n, start + GAP_ROWS)
@@ -273,10 +273,10 @@ class LeastSquares:
             len(starts),
         )
         totals = _Sums(*parts[:, :7].sum(axis=0).tolist())
-        length = float(np.linalg.norm(np.append(w, b)))
+        length = length_of(np.append(w, b))
         error = gamma(d + 3) * length * (1.0 + 1e-12)
         slopes = error * (size.products + error * size.squares) / alpha
-        away = float(np.linalg.norm(self.columns.mean)) if self.offset else 0.0
+        away = length_of(self.columns.mean) if self.offset else 0.0
         off = gamma(min(self.n, R.BLOCK_ROWS) + self.n / R.BLOCK_ROWS + 16) * (size.products + away * size.residuals)
         off += gamma(self.n + 64) * 2.0 * abs(mean) * (size.lengths + away * self.mass)
         off *= (1.0 + 1e-12) / alpha

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gapless import rows as R
-from gapless.numbers import UNIT, gamma
+from gapless.numbers import UNIT, gamma, length_of
 from gapless.problems.linear_sums import BLOCK, SLICE, add_conjugate_sizes, sum_blocks
 from gapless.rows.shape import base_length
 
@@ -29,9 +29,7 @@ def bound_rounding(
     d = (problem.d if longer == 0.0 else 2 * problem.d + 5) + 1
     sums = gamma(min(problem.n, BLOCK) + 64)
     # The scores are off by |x||w| + |b|, or by Cauchy and Schwarz with the offset as one more weight: whichever is less.
-    size, slope, offset = (
-        float(np.linalg.norm(part)) for part in (theta, theta[:-1], theta[-1:] * problem.rows.constant)
-    )
+    size, slope, offset = (length_of(part) for part in (theta, theta[:-1], theta[-1:] * problem.rows.constant))
     loss_error, reach, total = 0.0, 0.0, 0.0
     for start in range(0, problem.n, SLICE):
         part = slice(start, min(problem.n, start + SLICE))
@@ -45,7 +43,7 @@ def bound_rounding(
     error = loss_error + (sums + 16 * UNIT) * primal  # no less than the losses' sum
     error += gamma(d + 3) * problem.penalty(theta)
     combined_error = gamma(R.sum_length(problem.rows) + 4.0) * reach
-    length = float(np.linalg.norm(combined))
+    length = length_of(combined)
     error += combined_error * (length + 0.5 * combined_error) + gamma(d + 3) * 0.5 * length**2
     sizes, by_logarithms = _bound_conjugates(problem, u, total)
     error += by_logarithms

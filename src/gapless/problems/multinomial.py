@@ -25,7 +25,7 @@ from gapless import rows as R
 from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
 from gapless.losses.compiled.softmax import entropy_row, softmax_row
-from gapless.numbers import UNIT, gamma
+from gapless.numbers import UNIT, gamma, length_of
 from gapless.problems.linear import OverRows, constant_feature, largest_norm2
 from gapless.problems.linear_sums import BLOCK, n_blocks
 
@@ -194,7 +194,7 @@ class Multinomial(OverRows):
         error = 2.0 * gamma(d + 3) * longest * float(self.c @ norms)
         error += (sums + 16 * UNIT) * self.loss_sum(Z) + gamma(d + 3) * self.penalty(theta)
         combined_error = gamma(R.sum_length(self.rows)) * float(np.linalg.norm(np.abs(U).T @ norms))
-        length = float(np.linalg.norm(combined))
+        length = length_of(combined)
         error += combined_error * (length + 0.5 * combined_error) + gamma(self.K * d + 3) * 0.5 * length**2
         parts = np.empty(n_blocks(n))
         _entropies(U, self.y, self.c, parts)

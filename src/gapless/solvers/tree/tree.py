@@ -73,8 +73,7 @@ class TreeTarget(NamedTuple):
     def from_values(cls, y: np.ndarray) -> TreeTarget:
         """Numbers of shape (n,) or (n, outputs)."""
         y = np.array(y, dtype=np.float64)
-        largest = float(np.abs(y).max(initial=0.0))
-        unit = 2.0 ** (math.frexp(largest)[1]) if not 1e-60 < largest < 1e60 and largest > 0.0 else 1.0
+        unit = _unit_of(y, 1e60)
         y = y / unit if unit != 1.0 else y
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
@@ -82,6 +81,14 @@ class TreeTarget(NamedTuple):
             return cls("one", True, np.ascontiguousarray(y), _NO_K, _NO_Y, np.array([0, 1]), 1, unit)
         outputs = y.shape[1]
         return cls("many", True, _NO_y, _NO_K, np.ascontiguousarray(y), np.arange(outputs + 1), outputs, unit)
+
+
+def _unit_of(values: np.ndarray, ordinary: float) -> float:
+    """A power of two near the largest of the values, 1 where that is within 1 / ``ordinary`` and ``ordinary``.
+
+    Scores are fourth powers of weights and squares of targets, which would leave the range of floats."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return 1.0 if largest == 0.0 or 1.0 / ordinary < largest < ordinary else 2.0 ** (math.frexp(largest)[1] - 1)
 
 
 _NO_y, _NO_K, _NO_Y = np.empty(0), np.empty(0, dtype=np.int32), np.empty((0, 0))
@@ -148,6 +155,9 @@ def grow_tree(
     tick: Callable[[], None] | None = None,
 ) -> Tree:
     """One tree on the rows whose weight is positive; ``tick`` is called between kernels, and may raise."""
+    unit = 1.0 if weights is None else _unit_of(weights, 1e20)
+    if weights is not None and unit != 1.0:
+        weights, limits = weights / unit, limits._replace(min_weight=limits.min_weight / unit)
     nodes, sets, depth = grow_nodes(columns, target, weights, limits, seed, tick)
     value, impurity = nodes.value, nodes.impurity
     if target.mode == "one" and not target.centred:
@@ -155,8 +165,8 @@ def grow_tree(
     if target.unit != 1.0:
         value, impurity = value * target.unit, impurity * target.unit * target.unit
     return Tree(
-        nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.goes_left, value, impurity, nodes.weight,
-        nodes.samples, sets, depth,
+        nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.goes_left, value, impurity,
+        nodes.weight * unit if unit != 1.0 else nodes.weight, nodes.samples, sets, depth,
     )  # fmt: skip
 
 
