@@ -202,3 +202,13 @@ def test_squares_beyond_float64_are_said_with_the_column(model, shape):
     if shape == "dense" and isinstance(model, Ridge):
         with pytest.raises(ValueError, match=r"the values of y reach 1.0e\+160"):
             model.fit(X, 1e160 * y)
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), Ridge(), Ridge(1e-4)])
+def test_coefficients_beyond_float32_are_refused(model):
+    """A model of infinities predicts nothing, and nothing can be claimed of it."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(20, 3)), 1e74 * random.normal(size=20)
+    with pytest.raises(ValueError, match="beyond float32"), np.errstate(over="ignore"):
+        model.fit(X.astype(np.float32), y)
+    assert model.fit(X, y).certificate_.converged

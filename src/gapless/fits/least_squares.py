@@ -107,6 +107,10 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
         found = marks()
         if any(each.status in ("stalled", "not_finite") for each in targets):
             _refuse_overflow(problem, X, data.feature_names)
+            if np.isfinite(answer.W).all() and not np.isfinite(coef).all():
+                raise ValueError(
+                    "coefficients are beyond float32, which X is: give X as float64, or divide y by its size"
+                )
     arrays = {"coef": coef, "intercept": intercept}
     if dual is not None:
         arrays["dual"] = dual if keep is None else np.zeros((dual.shape[0], n))

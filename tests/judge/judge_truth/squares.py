@@ -37,8 +37,11 @@ def find(case: Case, lies: Lies) -> None:
     keep = weight > 0
     free = problem["offset"] == "free"
     common = common_of(case, S)
-    first = Y[:, keep][:, 0]
-    lies.unless(bool(np.all((common == 0) | (free & (common == first)))), "common_part")
+    first, b = Y[:, keep][:, 0].astype(L), case.a["intercept"].astype(L)
+    near = (np.abs(Y[:, keep] - first[:, None]).max(axis=1) <= np.abs(first) / 1024) & (
+        2 * np.abs(b - first) <= np.abs(first)
+    )
+    lies.unless("common_part" not in problem or bool((common == np.where(free & near, first, 0)).all()), "common_part")
     rank = int(np.linalg.matrix_rank(_centred(case, keep, weight).astype(float)))
     lies.unless(block["rank"] is None or (is_count(block["rank"]) and block["rank"] == rank), "rank")
     for k, target in enumerate(targets):

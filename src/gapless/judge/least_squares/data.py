@@ -46,8 +46,14 @@ class SquaresData(GapCase):
             self.s = self.weights * np.array([number(w) for w in self.problem["class_weight"]])[self.index]
         self.free = self.problem["offset"] == "free"
         self.largest = np.abs(self.Y[:, self.s > 0]).max(axis=1, initial=0.0)
-        # The model depends on no value that the targets have in common.
-        self.common = np.array([number(v) for v in self.problem.get("common_part") or [0.0] * self.S])
+        # The model depends on no value that targets have in common; within a factor of 2 what is left is exact (Sterbenz).
+        self.common, stated = np.zeros(self.S), self.problem.get("common_part")
+        for k, y in enumerate(self.Y[:, self.s > 0]):
+            first = float(y[0]) if y.size and self.free and stated else 0.0
+            near = at_most(np.abs(y - first), 2.0**-10 * abs(first)) and at_most(
+                abs(self.b[k] - first), 0.5 * abs(first)
+            )
+            self.common[k] = first if near else 0.0
         self.Y, self.b = self.Y - self.common[:, None], self.b - self.common
 
     def blocks(self) -> Iterator[tuple[Block, np.ndarray, np.ndarray]]:
@@ -74,11 +80,9 @@ class SquaresData(GapCase):
             self.claim("positive", p["positive"], False, False, "is another problem than the one certified")
         if self.K:
             self.class_claims(self.problem["class_weight"])
-        for k, common in enumerate(self.common.tolist()):
-            # Where it is within a factor of 2 of each target and of b, what is left of these is exact (Sterbenz).
-            left = np.append(self.Y[k][self.s > 0], self.b[k])
-            holds = common == 0.0 or (self.free and left[0] == 0.0 and at_most(np.abs(left), 0.5 * abs(common)))
-            self.claim(self.which(k) + "common part", common, None, holds, "is the first target and leaves no rounding")
+        stated = self.problem.get("common_part")
+        same = stated is None or [number(v) for v in stated] == self.common.tolist()
+        self.claim("common part", stated, self.common.tolist(), same, "the first target, where all are near it")
         self.finite_claim("model and targets", self.W, self.b, self.Y, *([] if self.U is None else [self.U]))
         self.weights_claim(self.s)
         return self.all_hold()

@@ -39,8 +39,8 @@ TABLES: dict[str, Table | Choice] = {
             or_none(lambda v: is_count(v) and v > 0), "the columns of y; null: y was a vector, or one column"
         ),
         "common_part": optional(
-            derived(
-                list_of(is_finite, 1), "the first value of each target, or 0; taken from targets and offset, exactly"
+            recomputed(
+                list_of(is_finite, 1), "the first value of each target, where the others and b are near it; else 0"
             )
         ),
     },
