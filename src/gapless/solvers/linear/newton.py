@@ -165,5 +165,5 @@ class StepSystem:
         self.first = size if self.first is None else self.first
         # A gap of tol P needs a gradient of sqrt(2 tol P): closer than half of that is not worth an iteration.
         enough = 0.5 * np.sqrt(2.0 * self.loop.stop.relative_gap * max(primal, 0.0))
-        share = min(0.05, 0.5 * np.sqrt(size / self.first)) if self.first > 0.0 else 0.05
+        share = min(0.2, 0.5 * np.sqrt(size / self.first)) if self.first > 0.0 else 0.2
         return self.iterated.solve(h, -gradient, ridge, max(min(enough, 0.2 * size), share * size))
