@@ -100,3 +100,26 @@ def test_the_matrix_is_held_for_any_number_of_threads():
     megabytes = 8.0 * (2 * np.bincount(y).max()) ** 2 * 3 / 2**20
     models = [gapless.SVC(cache_size=megabytes, n_jobs=n).fit(X, y) for n in (1, 2, 4)]
     assert len({model.dual_coef_.tobytes() + model.intercept_.tobytes() for model in models}) == 1
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_equal_rows_have_equal_bits(name):
+    """Whoever writes a row twice, weighs it by 2 or brings the rows in another order: the path is the same."""
+    X, y = KINDS[name]
+    X, y = X[::3], y[::3]
+    random = np.random.default_rng(0)
+    times, order = random.integers(0, 4, len(y)), random.permutation(len(y))
+    repeated = random.permutation(np.repeat(np.arange(len(y)), times))
+    parameters = {"nu": 0.2} if name.startswith(("Nu", "One")) else {}
+
+    def mass(rows, weights=None):
+        """What each distinct row has of the dual point, the offset and the width."""
+        model = getattr(gapless, name)(**parameters).fit(X[rows], y[rows], weights)
+        dual = model.certificate_.arrays["dual"][0]
+        return np.bincount(rows, dual, minlength=len(y)), model.certificate_.arrays["scalars"], model._gamma
+
+    first = mass(np.arange(len(y)), times.astype(float))
+    for other in (mass(repeated), mass(order, times[order].astype(float))):
+        assert other[0] == pytest.approx(first[0], abs=1e-12)
+        assert other[1] == pytest.approx(first[1], abs=1e-12)
+        assert other[2] == first[2]

@@ -97,6 +97,7 @@ class KernelRows:
     watch: Watch
     matrix: bool  #: the kernel is given as a matrix, or by a function of the user
     n_pairs: int = 1  #: problems that are solved, perhaps at once
+    groups: EqualRows | None = None  #: equal rows as one, of all problems; None where there are many rows
     shared: SharedRows | None = None  #: what the problems of all pairs of classes have in common
     pairwise: PairwiseGram | None = None  #: one matrix for the problems of all pairs of classes
 
@@ -124,7 +125,8 @@ class EncodedKernel:
     def with_C(self, C: float) -> EncodedKernel:
         """The same data for another C."""
         cost = costs(C, self.weights, self.class_weight, self.classes)
-        return replace(self, data=replace(self.data, cost=cost))
+        groups = None if self.data.groups is None else self.data.groups.with_costs(cost.c)
+        return replace(self, data=replace(self.data, cost=cost, groups=groups))
 
 
 def encode_kernel(
@@ -148,9 +150,13 @@ def encode_kernel(
     given = X
     marks = in_background(lambda: _fingerprint(given, labels, targets, sample_weight, weights))
     matrix = request.kernel == "precomputed" or callable(request.kernel)
-    kernel, X, proved = _resolve_kernel(request, X, cost, weights, matrix)
+    groups = None
+    if not matrix:
+        X = _dense_where_small(X)
+        groups = _find_groups(request, X, index if targets is None else targets, weights, class_weight, cost)
+    kernel, X, proved, centre = _resolve_kernel(request, X, cost, weights, matrix, groups)
     # The problem is solved with the matrix as it is; the certificate is about K + shift I.
-    whole = build_gram(kernels.Precomputed() if matrix else kernel, X, request.cache_bytes)
+    whole = build_gram(kernels.Precomputed() if matrix else kernel, X, request.cache_bytes, centre)
     judged = build_gram(kernel, X, request.cache_bytes) if matrix else whole
     if not np.isfinite(getattr(whole, "norms2", 0.0)).all():
         raise ValueError(
@@ -162,18 +168,21 @@ def encode_kernel(
         watch, matrix,
     )  # fmt: skip
     pairs = _class_pairs(labels, data)
-    data = replace(data, n_pairs=len(pairs))
+    data = replace(data, n_pairs=len(pairs), groups=groups)
     return EncodedKernel(given, labels, targets, weights, class_weight, index, data, pairs, marks)
 
 
-def group_equal_rows(data: KernelRows, inside: np.ndarray, largest: int | None = None) -> EqualRows | None:
-    """Equal rows as one, in an order of their own, where that costs little: equal problems have equal answers to the last bit.
-
-    ``largest``: rows of the largest problem, where ``inside`` has the rows of several.
-    """
+def is_groupable(rows: int, columns: int, largest: int) -> bool:
+    """Whether to look for equal rows costs little; ``largest``: the rows of the largest problem."""
     most_values = 4_000_000  # hashing more takes longer than the fit gains
-    few = (inside.size if largest is None else largest) <= 2 * KERNEL_THRESHOLDS.small_points
-    if data.matrix or not few or inside.size > MAX_SORTED_ROWS or inside.size * data.X.shape[1] > most_values:
+    return largest <= 2 * KERNEL_THRESHOLDS.small_points and rows <= MAX_SORTED_ROWS and rows * columns <= most_values
+
+
+def group_equal_rows(data: KernelRows, inside: np.ndarray) -> EqualRows | None:
+    """Equal rows as one, in an order of their own, where that costs little: equal problems have equal answers to the last bit."""
+    if data.groups is not None and inside.size == data.index.size:
+        return data.groups
+    if data.matrix or not is_groupable(inside.size, data.X.shape[1], inside.size):
         return None
     labels = data.index[inside] if data.targets is None else data.targets[inside]
     return find_equal_rows(row_hashes(data.X[inside]), labels, data.cost.c[inside])
@@ -184,10 +193,8 @@ def share_rows(request: KernelRequest, encoded: EncodedKernel) -> SharedRows | N
     data = encoded.data
     laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
     most_pair = int(np.sort(np.bincount(data.index))[-2:].sum())
-    if len(encoded.pairs) < 2 or data.pairwise is not None or math.isinf(request.C):
-        return None
-    groups = group_equal_rows(data, np.arange(n), most_pair)
-    if groups is None:
+    groups = data.groups
+    if groups is None or len(encoded.pairs) < 2 or data.pairwise is not None or math.isinf(request.C):
         return None
     # Class by class, so that a pair's part is two runs of each row.
     order = np.argsort(data.index[groups.first], kind="stable")
@@ -268,29 +275,57 @@ def _class_pairs(labels: Labels | None, data: KernelRows) -> list[ClassPair]:
     return [*pairs_of_classes(labels.n_classes)]
 
 
+def _dense_where_small(X: Any) -> Any:
+    """A small sparse matrix as an array: the same bits as for the same values in an array."""
+    small_values = 1_000_000  # zeros counted: 8 MB
+    return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= small_values else X
+
+
+def _find_groups(
+    request: KernelRequest, X: Any, labels: np.ndarray, weights: np.ndarray, class_weight: np.ndarray, cost: Costs
+) -> EqualRows | None:
+    """The distinct rows of all problems, with the costs of their whole weights; None where there are many.
+
+    Width and centre of the kernel come from these, so that equal problems have equal matrices to the last bit.
+    """
+    own = cost.take(labels)
+    largest = (
+        int(np.sort(np.bincount(own))[-2:].sum()) if request.kind in ("c_svc", "nu_svc") and own.size else own.size
+    )
+    if not (class_weight > 0.0).all() or not is_groupable(cost.c.size, X.shape[1], largest):
+        return None
+    groups = find_equal_rows(row_hashes(X if cost.rows is None else X[cost.rows]), own, cost.c)
+    of_class = class_weight[own[groups.first]] if class_weight.size > 1 else class_weight[0]
+    C = request.C if math.isfinite(request.C) else 1.0
+    return replace(groups, c=(C * np.bincount(groups.group, cost.take(weights))) * of_class)
+
+
 def _resolve_kernel(
-    request: KernelRequest, X: Any, cost: Costs, weights: np.ndarray, matrix: bool
-) -> tuple[Any, Any, PositiveProof]:
-    """The kernel with its numbers, the rows of positive weight, and whether its dual bounds anything."""
+    request: KernelRequest, X: Any, cost: Costs, weights: np.ndarray, matrix: bool, groups: EqualRows | None
+) -> tuple[Any, Any, PositiveProof, np.ndarray | None]:
+    """The kernel with its numbers, the rows of positive weight, whether the dual bounds anything, and the rows' centre."""
     if matrix:
         K = X if cost.rows is None else X[np.ix_(cost.rows, cost.rows)]
         K = symmetric_part(np.asarray(K, dtype=np.float64))
         known = prove_positive(K) if K.shape[0] <= MOST_ROWS else PositiveProof(None)
-        return kernels.Precomputed(known.shift or 0.0), K, known
-    small_values = 1_000_000  # zeros counted: a sparse matrix of no more is made dense, in 8 MB
-    if sparse.issparse(X) and X.shape[0] * X.shape[1] <= small_values:
-        X = X.toarray()  # the same bits as for the same values in an array
-    gamma = resolve_gamma(request.gamma, X, np.asarray(weights, dtype=np.float64))
-    rows = X if cost.rows is None else X[cost.rows]
+        return kernels.Precomputed(known.shift or 0.0), K, known, None
+    rows, centre = X if cost.rows is None else X[cost.rows], None
+    weights = np.asarray(weights, dtype=np.float64)
+    if groups is None:
+        gamma = resolve_gamma(request.gamma, X, weights)
+    else:
+        distinct = rows[groups.first]
+        gamma = resolve_gamma(request.gamma, distinct, np.bincount(groups.group, cost.take(weights)))
+        centre = np.asarray(distinct.mean(axis=0, dtype=np.float64)).ravel()
     kernel = named_kernel(request.kernel, request.degree, gamma, request.coef0)
     if kernel.positive is not None:
-        return kernel, rows, PositiveProof(0.0 if kernel.positive else None)
+        return kernel, rows, PositiveProof(0.0 if kernel.positive else None), centre
     known = PositiveProof(None)
     if rows.shape[0] <= MOST_ROWS // 2:
         every = np.arange(rows.shape[0])
         known = prove_positive(build_gram(kernel, rows).block(every, every))
         known = known if known.shift == 0.0 else known._replace(shift=None)
-    return kernel, rows, known
+    return kernel, rows, known, centre
 
 
 def symmetric_part(K: np.ndarray) -> np.ndarray:

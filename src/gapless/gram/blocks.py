@@ -139,7 +139,7 @@ class GramTiles:
 class PointGram(Gram):
     """The Gram matrix of rows x, laid out for `tiles`; sparse rows too wide for that by a sparse product and the kernel's map."""
 
-    def __init__(self, kernel: Any, X: Any, cache_bytes: int) -> None:
+    def __init__(self, kernel: Any, X: Any, cache_bytes: int, centre: np.ndarray | None = None) -> None:
         super().__init__(kernel, X.shape[0], cache_bytes)
         self.row_values = X.shape[1]
         self.laid_out: RowTiles | None = None
@@ -151,7 +151,8 @@ class PointGram(Gram):
             self.X, self.laid_out = X, laid_out
             self.norms2 = laid_out.step**2 * laid_out.squares
         elif not sparse.issparse(X) or 8 * X.shape[0] * X.shape[1] <= max(cache_bytes, 24 * X.nnz):
-            centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if kernel.of_distances else None
+            if centre is None and kernel.of_distances:
+                centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
             self.laid_out = RowTiles.from_rows(kernel, X, np.float64, centre)
             self.X = self.laid_out.rows[:, : X.shape[1]]
             self.norms2 = np.einsum("ij,ij->i", self.X, self.X)
@@ -273,8 +274,11 @@ class FunctionGram(Gram):
         return self.kernel.values(self.X[rows], self.X[columns])
 
 
-def build_gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
-    """The Gram matrix of the rows of X (dense or CSR); X is the matrix itself where the kernel is precomputed."""
+def build_gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20, centre: np.ndarray | None = None) -> Gram:
+    """The Gram matrix of the rows of X (dense or CSR); X is the matrix itself where the kernel is precomputed.
+
+    ``centre``: what is taken from the rows before distances are computed; their mean where it is None.
+    """
     if isinstance(kernel, Precomputed):
         return MatrixGram(kernel, X.toarray() if sparse.issparse(X) else np.asarray(X), cache_bytes)
     if isinstance(kernel, Function):
@@ -282,7 +286,7 @@ def build_gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
             whole = kernel.values(X, X)
             return MatrixGram(kernel, 0.5 * (whole + whole.T), cache_bytes)
         return FunctionGram(kernel, X, cache_bytes)
-    found = (LinearGram if isinstance(kernel, Linear) else PointGram)(kernel, X, cache_bytes)
+    found = (LinearGram if isinstance(kernel, Linear) else PointGram)(kernel, X, cache_bytes, centre)
     # A Gaussian's values that may be off by more than this share are made from differences of rows, which cost n^2 d.
     loose_error, most_differences = 1e-9, 4e9
     n, d = X.shape

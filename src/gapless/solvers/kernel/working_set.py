@@ -44,14 +44,14 @@ class WorkingSet:
         """What u moves by, until no pair is out of order by more than ``wanted`` or the turns are over."""
         most = limits.pairs_per_row * self.u.size // len(self.allowed)
         least, idle = np.inf, 0
-        for _ in range(limits.turns):
+        for turn in range(limits.turns):
             done = max([self._take_pairs(allowed, wanted, most) for allowed in self.allowed])
             tick()
             # With two equalities one side's pairs may end early while the other side's steps have moved its v.
             if done == 0 or (done < most and len(self.allowed) == 1):
                 break
-            if len(self.allowed) > 1 and 8 * done < most:
-                continue  # the other side's pairs moved few variables: more pairs cost less than a factor
+            if len(self.allowed) > 1 and 8 * done < most and turn % 16 != 15:
+                continue  # few variables moved: more pairs of either side cost less than a factor
             if self.pair_rows is not None:
                 self.pair_rows.load(np.flatnonzero((self.u > self.low) & (self.u < self.high)), self.K)
             take_newton_steps(self.K, self.v, self.u, self.low, self.high, self.side)
