@@ -325,7 +325,9 @@ class KernelDual:
         sums = gamma(rows.size + 2)
         off: Any = mass * (self.gram.error + sums * self.R2)
         own = self.to_variables(scores)
-        rounded = UNIT * (np.abs(own + scalars[0]) * ((own != 0.0) & (scalars[0] != 0.0)) + abs(scalars[-1]) * self.nu_form)
+        rounded = UNIT * (
+            np.abs(own + scalars[0]) * ((own != 0.0) & (scalars[0] != 0.0)) + abs(scalars[-1]) * self.nu_form
+        )
         felt = (h > -2.0 * (off + rounded)) | (beta > 0.0)
         feels = off * (float(self.c[felt].sum()) + mass)
         relative = self.gram.relative_error
