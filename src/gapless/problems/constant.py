@@ -113,6 +113,8 @@ def best_constants(problem: Multinomial, steps: int = 100) -> Constant | None:
             p /= p.sum()
             gradient = v + s * (total * p - C)
             bend = np.eye(K) + s * s * total * (np.diag(p) - np.outer(p, p))
+            if not np.isfinite(bend).all() or np.linalg.cond(bend) >= 1e15:
+                break  # weights so large that the penalty is rounding beside them: the point so far is one, too
             step = np.linalg.solve(bend, gradient)
             t, before = 1.0, primal(v)
             while t > 1e-9 and primal(v - t * step) > before:

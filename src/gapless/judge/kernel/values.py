@@ -243,7 +243,8 @@ def gamma_of_scale(rows: Rows, weights: np.ndarray) -> float:
         values = (np.asarray(row) - first) - mean
         off.append(w * float(values @ values))
     variance = total_of(np.array(off)) / total
-    return 1.0 / (d * variance) if variance > 0.0 and math.isfinite(1.0 / (d * variance)) else 1.0
+    found = 1.0 / (d * variance) if variance > 0.0 else 1.0
+    return found if 0.0 < found < math.inf else 1.0
 
 
 def _each(rows: Rows, weights: np.ndarray) -> Any:

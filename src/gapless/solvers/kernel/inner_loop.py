@@ -111,7 +111,7 @@ def smo_inner_loop(K, pair_rows, v, u, low, high, box, never, wanted, most):
                     if gain > best:
                         best, i2 = gain, k
                 break
-        if i2 < 0:
+        if i2 < 0 or falls[i2] < zero:  # nothing is left, or v is so large that it hides what is not allowed to move
             return step
         if step % 8 == 0 or vi - v[i2] <= wanted:
             for j in range(LANES):

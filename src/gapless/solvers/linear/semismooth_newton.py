@@ -158,7 +158,7 @@ class _Lagrangian:
         # A step in b alone could still gain its slope times its length; its curvature is mass / delta.
         bound = abs(slope_b) * max(1.0, abs(b))
         left = 0.5 * float(gradient[:-1] @ gradient[:-1])
-        left += min(bound, slope_b**2 * self.delta / mass) if mass > 0.0 else bound
+        left += min(bound, slope_b * slope_b * self.delta / mass) if mass > 0.0 else bound
         # P >= D(u) - b sum u for this b: no bound on the best b's optimum, but as near to it as b is, and for nothing.
         gap = primal - gain + problem.penalty(combined) + float(self.theta[-1] * combined[-1])
         solved = left <= 0.05 * gap or left <= 1e-15 * abs(primal)
