@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         limits.limit_threads(options.threads)
         result = travel(options)
     print(report(result))
-    if options.picture:
+    if options.picture and result["rows"]:
         from benchmarks.core.map_picture import draw
 
         draw(result["rows"], options.picture, f"{len(result['rows'])} cells of seed {result['seed']}")

@@ -15,6 +15,8 @@ from benchmarks.core.map_fits import KINDS, arguments, distance, subproblems
 
 #: Seconds of one fit of scikit-learn beyond which a cell is drawn anew; and of everything that a cell needs of us.
 MOST, PATIENCE = 20.0, 240.0
+#: Seconds in which the process that fits has to be loaded, and those in which the data of a cell have to be made.
+LOADING, MAKING = 300.0, 60.0
 #: Seconds of a fit of scikit-learn from which on ratios count; below, the milliseconds that we take more.
 LONG = 0.02
 
@@ -24,6 +26,7 @@ def measure(cell: Cell, repeats: int, tell: Any) -> None:
     kind = KINDS[cell.estimator]
     X, y, weights = make_data(cell)
     given, more = arguments(cell, X, y, weights)
+    tell(("data",))
     peer, first, why = _first_fit(kind, cell, given, more)
     tell(("peer", first, why))
     if why:
@@ -61,10 +64,14 @@ def _first_fit(kind: Any, cell: Cell, given: Any, more: Any) -> tuple[Any, float
 
 
 def _work(pipe: Any, threads: int) -> None:
+    import sklearn.svm  # noqa: F401
     from threadpoolctl import threadpool_limits
+
+    import gapless  # noqa: F401  loaded before the clock of a cell starts
 
     warnings.simplefilter("ignore")
     with threadpool_limits(threads):
+        pipe.send(("ready",))
         while True:
             request = pipe.recv()
             if request is None:
@@ -87,7 +94,7 @@ class Worker:
         self._start()
         self.pipe.send((cell, repeats))
         row: dict[str, Any] = {**cell.as_row(), "text": str(cell)}
-        began, patience, stage = time.monotonic(), MOST + 10.0, "peer"  # the data are made in these ten seconds
+        began, patience, stage = time.monotonic(), MAKING, "peer"
         while True:
             word = self._receive(patience - (time.monotonic() - began))
             if word is None:  # killed, or it died
@@ -99,6 +106,8 @@ class Worker:
             if word[0] == "failed":
                 self._stop() if stage == "peer" else None
                 row["failed" if stage == "default" else "peers_failed"] = word[1]
+            elif word[0] == "data":
+                began, patience = time.monotonic(), 2.0 * MOST  # a short first fit is made twice
             elif word[0] == "peer":
                 if word[2] or word[1] > MOST:
                     self._stop()
@@ -116,6 +125,8 @@ class Worker:
             self.process = context.Process(target=_work, args=(theirs, self.threads), daemon=True)
             self.process.start()
             theirs.close()
+            if self._receive(LOADING) is None:
+                raise SystemExit(f"the process that fits was not ready in {LOADING:g} s")
 
     def _receive(self, seconds: float) -> Any:
         try:
