@@ -15,12 +15,16 @@ from gapless.estimators.logistic import LogisticRegression
 from gapless.estimators.svc import SVC
 from gapless.estimators.svr import SVR, NuSVR
 from gapless.gram.bits import BitTiles
+from gapless.gram.blocks import build_gram
 from gapless.gram.bytes import ByteTiles
 from gapless.gram.dense import gather_square
 from gapless.gram.tiles import RowTiles
 from gapless.kernels.polynomial import Polynomial
 from gapless.kernels.rbf import RBF
+from gapless.problems.kernel import KernelDual
 from gapless.registry import with_kernels
+from gapless.solvers.kernel.cholesky import solve_by_cholesky
+from gapless.solvers.loop import Loop, Stop
 from gapless.tuning.search.tune import tune
 
 
@@ -43,20 +47,26 @@ def _fit_machines(samples: Samples, X: Any) -> None:
     with config_context(convergence="ignore"):
         for kernel in ("rbf", "poly"):
             SVC(kernel=kernel, C=100.0).fit(X, samples.y).predict(X)
+            SVC(kernel=kernel, C=100.0, tol=1e-15).fit(X, samples.y)
         SVR().fit(X, dense[:, 0]).predict(X)
+        SVC().fit(X, np.arange(len(dense)) % 3)
         NuSVR().fit(X, dense[:, 0] + dense[:, 1] ** 2).predict(X)
 
 
 def _fit_linear(samples: Samples, X: Any) -> None:
     with config_context(convergence="ignore"):
         SVC(kernel="linear").fit(X, samples.y)
+        SVC(kernel="linear", tol=1e-9).fit(X, samples.y)  # beyond what few pairs reach
 
 
 def _fit_many_rows(samples: Samples) -> None:
     rows = samples.random.normal(size=(3100, 4))
     SVC(gamma=0.2).fit(rows, np.arange(3100) % 3)
     SVC(gamma=0.2, tol=1e-2).fit(rows, np.arange(3100) % 2)
-    gather_square(np.zeros((2, 2)), np.arange(2), np.zeros((2, 2), dtype=np.float32))
+    for dtype in (np.float32, np.float64):
+        gather_square(np.zeros((2, 2)), np.arange(2), np.zeros((2, 2), dtype=dtype))
+    y = np.resize([1.0, -1.0], 60)
+    solve_by_cholesky(KernelDual.c_svc(build_gram(RBF(0.2), rows[:60]), y, np.ones(60)), Loop(Stop()))
 
 
 def _fit_images(samples: Samples) -> None:

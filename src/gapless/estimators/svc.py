@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,15 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         scale = self._scales(scalars)
         # 0.0 is added so that no coefficient is -0.
         self.intercept_ = scalars[:, 0] * scale + 0.0
-        lines = u[:, rows] * scale[:, None] + 0.0
+        lines = u[:, rows]
+        lines *= scale[:, None]
+        lines += 0.0
         if K > 2:
             dual = np.zeros((K - 1, rows.size))
-            own = np.repeat(np.arange(K), self._n_support)
+            ends = np.concatenate(([0], np.cumsum(self._n_support)))
+            runs = [slice(a, b) for a, b in pairwise(ends)]  # the support vectors of each class
             for line, (i, j) in zip(lines, self._pairs()):
-                dual[j - 1, own == i] = line[own == i]
-                dual[i, own == j] = line[own == j]
+                dual[j - 1, runs[i]], dual[i, runs[j]] = line[runs[i]], line[runs[j]]
             lines = dual
         self.dual_coef_ = sparse.csr_matrix(lines) if self._sparse else lines
 

@@ -88,7 +88,8 @@ def decode_kernel(
     member = np.stack([data.member(pair) for pair in pairs])
     u, scores = np.zeros((len(pairs), cost.c.size)), np.full((len(pairs), cost.c.size), np.nan)
     off = np.zeros(u.shape) if any(part.off is not None for part in parts) else None
-    for line, (inside, part) in enumerate(zip(member, parts)):
+    for line, part in enumerate(parts):
+        inside = np.flatnonzero(member[line])
         u[line, inside], scores[line, inside] = part.u, part.scores
         if off is not None and part.off is not None:
             off[line, inside] = part.off

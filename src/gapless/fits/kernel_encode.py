@@ -64,16 +64,17 @@ class SharedRows:
     """The distinct rows of all classes, class by class, ordered by their values: each pair takes its part."""
 
     groups: EqualRows
-    index: np.ndarray  #: the class of each distinct row
+    starts: np.ndarray  #: the first row of each class, and the end of the last one
     gram: DenseGram | None  #: their matrix, where that is small
 
     def part(self, pair: tuple[int, int], inside: np.ndarray) -> tuple[EqualRows, PartOfDense | None]:
         """The rows ``inside`` of a pair of classes as distinct rows, and the matrix of these."""
-        every, own = np.flatnonzero((self.index == pair[0]) | (self.index == pair[1])), self.groups
-        place = np.empty(self.index.size, np.int64)
-        place[every] = np.arange(every.size)
+        own = self.groups
+        (a, b), (c, d) = sorted((int(self.starts[k]), int(self.starts[k + 1])) for k in pair)
+        every, group = np.concatenate([np.arange(a, b), np.arange(c, d)]), own.group[inside]
+        place = np.where(group < b, group - a, group - c + (b - a))
         first = np.searchsorted(inside, own.first[every])
-        groups = EqualRows(first, place[own.group[inside]], own.share[inside], own.c[every])
+        groups = EqualRows(first, place, own.share[inside], own.c[every])
         return groups, None if self.gram is None else PartOfDense(self.gram, every)
 
 
@@ -206,7 +207,9 @@ def share_rows(request: KernelRequest, encoded: EncodedKernel) -> SharedRows | N
     if fits and laid_out is not None:
         gram = DenseGram(SubGram(data.gram, groups.first), laid_out.reorder(groups.first, np.float64))
         gram.K  # noqa: B018 - made here, by all threads, before the pairs take their parts
-    return SharedRows(groups, data.index[groups.first], gram)
+    assert encoded.labels is not None
+    starts = np.searchsorted(data.index[groups.first], np.arange(encoded.labels.n_classes + 1))
+    return SharedRows(groups, starts, gram)
 
 
 class _Late(Exception):

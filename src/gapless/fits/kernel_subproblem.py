@@ -47,9 +47,8 @@ def fit_subproblem(
     pair = pairs[k]
     inside = np.flatnonzero(data.member(pair))
     stop = frame.share_time(k, len(pairs))
-    present = np.unique(data.index[inside])
-    if pair is not None and present.size < 2:
-        return _constant_fit(request, inside, pair, present)
+    if pair is not None and ((first := data.index[inside] == pair[0]).all() or not first.any()):
+        return _constant_fit(request, inside, pair, np.unique(data.index[inside]))
     if math.isinf(request.C):
         assert pair is not None
         return _fit_hard_margin(request, data, inside, pair, stop)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +22,6 @@ class DenseGram(Gram):
         super().__init__(gram.kernel, gram.n, gram.cache_bytes)
         self.error, self.relative_error, self._diagonal = gram.error, gram.relative_error, gram.diagonal
         self.row_values, self.laid_out = gram.row_values, laid_out
-        self.rooms = threading.local()
 
     @cached_property
     def K(self) -> np.ndarray:
@@ -55,10 +53,7 @@ class DenseGram(Gram):
 
 
 class PartOfDense(DenseGram):
-    """The rows and columns ``index`` of a matrix that is held whole: values are copied, none is made.
-
-    It belongs to one thread, which has one part at a time: the next one is copied to the same place.
-    """
+    """The rows and columns ``index`` of a matrix that is held whole: values are copied, none is made."""
 
     def __init__(self, whole: DenseGram, index: np.ndarray) -> None:
         Gram.__init__(self, whole.kernel, index.size, whole.cache_bytes)
@@ -68,11 +63,7 @@ class PartOfDense(DenseGram):
     @cached_property
     def K(self) -> np.ndarray:
         """The matrix, its columns padded to a whole number of tiles."""
-        width = -(-self.n // COLUMNS) * COLUMNS
-        flat = getattr(self.whole.rooms, "flat", None)
-        if flat is None or flat.size < self.n * width:
-            flat = self.whole.rooms.flat = np.empty(self.n * width)
-        K = flat[: self.n * width].reshape(self.n, width)
+        K = np.empty((self.n, -(-self.n // COLUMNS) * COLUMNS))
         gather_square(self.whole.K, self.index, K)
         return K
 
