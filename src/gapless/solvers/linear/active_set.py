@@ -24,6 +24,12 @@ from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Loop
 
 
+def affordable_work(problem: LinearProblem, loop: Loop) -> float:
+    """Multiplications that are a fifth of a fit so far, whose steps were passes over the data and the calls for them."""
+    fit, step = 8e5, 1e5  # what the calls of a fit and of a step cost, in multiplications
+    return LINEAR_THRESHOLDS.polish_share * (fit + loop.n_iter * (step + 8.0 * R.n_stored(problem.pass_rows)))
+
+
 def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndarray, *, work: float = np.inf) -> bool:
     """Records better points in ``loop``. True where the sets settled: the point is the optimum up to rounding.
 

@@ -23,7 +23,7 @@ from gapless._compile.jit import compiled
 from gapless.problems.linear import LinearProblem
 from gapless.problems.linear_sums import BLOCK, n_blocks, share_blocks
 from gapless.solvers.line_search import find_step_length
-from gapless.solvers.linear.active_set import active_set
+from gapless.solvers.linear.active_set import active_set, affordable_work
 from gapless.solvers.linear.subset_start import start_from_subset
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import SMALL_FIT_VALUES, Ended, Loop
@@ -65,7 +65,8 @@ def semismooth(
         before, sides = sides, lagrangian.multipliers.sides()
         if sides == before and problem.n * (problem.d + 1) <= SMALL_FIT_VALUES:
             # The sets are found, it seems: one system then costs less than more rounds.
-            found = active_set(problem, loop, lagrangian.theta, lagrangian.multipliers.u)
+            work = affordable_work(problem, loop)
+            found = active_set(problem, loop, lagrangian.theta, lagrangian.multipliers.u, work=work)
             if found and loop.relative_gap <= loop.stop.relative_gap:
                 loop.end("converged")
         lagrangian.update_multipliers(narrow=steps < inner_steps // 2)

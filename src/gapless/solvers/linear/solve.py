@@ -28,7 +28,7 @@ from gapless.problems.multinomial import Multinomial
 from gapless.rows import is_sparse
 from gapless.rows.shape import n_stored
 from gapless.solvers.descent.as_solver import DESCENTS, gradient_fit
-from gapless.solvers.linear.active_set import active_set
+from gapless.solvers.linear.active_set import active_set, affordable_work
 from gapless.solvers.linear.coordinate_descent import coordinate_descent
 from gapless.solvers.linear.interior_point import can_solve, interior_point
 from gapless.solvers.linear.newton import newton
@@ -202,7 +202,7 @@ def _plan_hinge(
     """The solvers of the hinge. ``descend`` is coordinate descent; the second solver goes on from the best point of the first."""
     small = _is_small(problem)
     go_on: Step = ("semismooth", lambda: semismooth(problem, loop, loop.best_u))
-    hasty: Step = ("coordinate_descent", partial(descend, affordable=LIMITS.affordable_passes))
+    hasty: Step = ("coordinate_descent", partial(descend, affordable=_affordable_passes(problem)))
     if has_many_features(problem):
         patience = LIMITS.patient_passes_free if problem.free else LIMITS.patient_passes
         return [("coordinate_descent", partial(descend, give_up=patience)), go_on]
@@ -225,6 +225,13 @@ def _plan_hinge(
     if small and can_solve(problem) and (wide or _wants_polish(problem, loop)):
         names.reverse()
     return [(name, parts[name]) for name in names]
+
+
+def _affordable_passes(problem: LinearProblem) -> float:
+    """Passes of coordinate descent that cost as much as semismooth Newton's whole way, whose factors may cost many passes."""
+    steps, side = 10.0, float(min(problem.n, problem.d + 1))
+    factor, a_pass = 0.03 * side**3, 3.0 * n_stored(problem.rows)  # ns
+    return max(LIMITS.affordable_passes, steps * factor / max(a_pass, 1.0))
 
 
 def can_minimise(solver: str, loss: Any) -> bool:
@@ -268,12 +275,12 @@ def _polish(problem: LinearProblem, loop: Loop, used: list[str]) -> list[str]:
         return []
     if loop.settled:
         return ["active_set"]
-    fit, step = 8e5, 1e5  # what the calls of a fit and of a step cost, in multiplications
-    spent = fit + loop.n_iter * (step + 8.0 * n_stored(problem.pass_rows))
+    work = affordable_work(problem, loop)
     if "interior_point" in used:  # a matrix of all rows a step
         side = float(min(problem.n, problem.d + 1))
-        spent += loop.n_iter * side * side * (0.5 * max(problem.n, problem.d + 1) + side / 3.0)
-    before, status, work = loop.relative_gap, loop.status, LIMITS.polish_share * spent
+        matrix = side * side * (0.5 * max(problem.n, problem.d + 1) + side / 3.0)
+        work += LIMITS.polish_share * loop.n_iter * matrix
+    before, status = loop.relative_gap, loop.status
     if _wants_polish(problem, loop) or (_is_small(problem) and before > loop.stop.relative_gap):
         work = np.inf
     try:
