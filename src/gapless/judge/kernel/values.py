@@ -47,6 +47,8 @@ class Values:
         if self.name == "rbf" and isinstance(rows, DenseRows):
             first = np.asarray(rows.values[:1], dtype=np.float64).sum(axis=0)  # equal rows are their mean, exactly
             centre = first + sum((b.values - first).sum(axis=0) for b in rows.blocks()) / max(1, rows.shape[0])
+        elif self.name == "rbf" and not isinstance(rows, DenseRows):
+            centre = np.bincount(rows.indices, rows.data, self.d) / max(1, rows.shape[0])
         self.centre = centre
         parts = [np.einsum("ij,ij->i", part, part) for part in self._tiles()]
         squares = np.concatenate(parts) if parts else np.zeros(0)
@@ -92,13 +94,14 @@ class Values:
             yield self._take(self.keep[start : start + self.tall])
 
     def _take(self, index: np.ndarray, centre: Any = None) -> np.ndarray:
+        centre = self.centre if centre is None else centre
         if isinstance(self.rows, DenseRows):
-            return np.asarray(self.rows.values[index], dtype=np.float64) - (self.centre if centre is None else centre)
+            return np.asarray(self.rows.values[index], dtype=np.float64) - centre
         out = np.zeros((index.size, self.d))
         for line, i in enumerate(index.tolist()):
             part = slice(self.rows.indptr[i], self.rows.indptr[i + 1])
             out[line, self.rows.indices[part]] = self.rows.data[part]
-        return out
+        return out - centre
 
     def sums(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """f_i = sum_j u_j K_ij of every row that counts, and what each can be off by. u is of these rows."""
