@@ -204,8 +204,13 @@ def set_threshold(monkeypatch, **changed):
 
 def test_every_road_leads_to_the_same_place(monkeypatch):
     X, Y, s = problem_of(10, n=400, d=30)
-    reference = Ridge([1.0, 5.0]).fit(X, Y, s)
+    written_out = Ridge([1.0, 5.0]).fit(X, Y, s)
+    assert written_out.solver_ == "cholesky"
+    with monkeypatch.context() as inside:
+        set_threshold(inside, smallest_rcond=2.0)  # no condition is good enough
+        reference = Ridge([1.0, 5.0]).fit(X, Y, s)
     assert reference.solver_ == "svd"
+    np.testing.assert_allclose(written_out.coef_, reference.coef_, rtol=1e-11)
     set_threshold(monkeypatch, dense_values=0)
     by_cholesky = Ridge([1.0, 5.0]).fit(X, Y, s)
     assert by_cholesky.solver_ == "cholesky"

@@ -9,7 +9,7 @@ from scipy import linalg
 
 from gapless import rows as R
 from gapless.problems.least_squares import CONSTANT, LeastSquares
-from gapless.rows.second_moments import centre_of, columns_of, moments
+from gapless.rows.second_moments import centre_of, columns_of, dense_tiles, moments
 from gapless.solvers.least_squares.answer import Answer, Clock, refine, write_centred
 from gapless.solvers.least_squares.thresholds import LEAST_SQUARES_THRESHOLDS
 
@@ -35,6 +35,32 @@ def solve_by_cholesky(problem: LeastSquares, loop: Clock, tol: float) -> Answer 
     constant = problem.scales() <= CONSTANT * size.raw
     if constant.any() or not np.isfinite(G).all():
         return None  # a column does not vary: singular values find the solution of least norm
+    b = centre_y + M[d : d + K, -1] / mass if problem.offset else np.zeros(K)
+    return _factor_and_refine(problem, loop, G, cross, b, tol)
+
+
+def solve_small_by_cholesky(problem: LeastSquares, loop: Clock, tol: float) -> Answer | None:
+    """The same of rows that are written out, with a penalty for every target: a constant column then has the coefficient 0."""
+    _, A = next(dense_tiles(problem.rows, problem.n))
+    size, B = problem.columns, problem.Y - problem.mean_y if problem.offset else problem.Y
+    if problem.offset:
+        A -= centre_of(problem.rows)  # exact for constant columns
+        A -= A.mean(axis=0) if problem.s is None else problem.s @ A / problem.mass
+    A[:, problem.scales() <= CONSTANT * size.raw] = 0.0
+    weighted = A if problem.s is None else A * problem.s[:, None]
+    loop.tick()
+    G, cross = A.T @ weighted, weighted.T @ B
+    if not np.isfinite(G).all():
+        return None
+    return _factor_and_refine(problem, loop, G, cross, problem.mean_y if problem.offset else np.zeros(problem.K), tol)
+
+
+def _factor_and_refine(
+    problem: LeastSquares, loop: Clock, G: np.ndarray, cross: np.ndarray, offset: np.ndarray, tol: float
+) -> Answer | None:
+    """From the products of the centred columns with each other and with the targets; ``offset`` is the mean of the targets."""
+    d, size = problem.d, problem.columns
+    live = G.diagonal() > 0.0
     alphas = np.unique(problem.alpha)
     factors: dict[float, Any] = {}
     worst = 1.0
@@ -58,26 +84,27 @@ def solve_by_cholesky(problem: LeastSquares, loop: Clock, tol: float) -> Answer 
         for alpha, (factor, scale) in factors.items():
             mine = problem.alpha == alpha
             out[:, mine] = scale[:, None] * linalg.cho_solve((factor, True), scale[:, None] * gradient[:, mine])
+        out[~live] = 0.0
         return out
 
     W = correct(cross)
-    b = centre_y - (size.mean @ W) if problem.offset else np.zeros(K)
-    if problem.offset:
-        b = b + M[d : d + K, -1] / mass
+    b = offset - size.mean @ W if problem.offset else offset
     steps = 1 if worst >= 1e-13 else 2
     # A penalty hides that columns depend on each other: their own equations say whether they do.
-    rank = d if alphas[0] == 0.0 or _independent(G) else None
+    rank = d if alphas[0] == 0.0 else int(live.sum()) if _independent(G[np.ix_(live, live)]) else None
     loop.reached = Answer(W, b, "cholesky", "converged", 1, rank, worst**-0.5)
     W, b, fine = refine(problem, loop, W, b, correct, steps, tol, worst**-0.5)
     if not fine:
         return None
-    wanted = not R.is_sparse(problem.rows) and d <= 500
+    wanted = alphas[0] == 0.0 and not R.is_sparse(problem.rows) and d <= 500
     singular = np.sqrt(np.maximum(np.linalg.eigvalsh(G)[::-1], 0.0)) if wanted else None
     return Answer(W, b, "cholesky", "converged", 1, rank, worst**-0.5, singular)
 
 
 def _independent(G: np.ndarray) -> bool:
     """Whether columns with the products G are independent beyond rounding."""
+    if not len(G):
+        return True
     scale = 1.0 / np.sqrt(G.diagonal())
     A = G * scale * scale[:, None]
     factor, info = linalg.lapack.dpotrf(A, lower=1)
