@@ -140,8 +140,9 @@ class SVC(KernelClassifier):
     C : float
         Multiplies the sum of the losses.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
-        "linear" is solved by the linear solver. The sigmoid is no kernel in Mercer's sense: it is fitted, without a gap. A
-        matrix or a function is tested; where it is not positive semidefinite a vector shows it, and there is no gap.
+        "linear" is solved by the linear solver where few pairs of rows do not do. The sigmoid is no kernel in Mercer's sense: it
+        is fitted, without a gap. A matrix or a function is tested; where it is not positive semidefinite a vector shows it, and
+        there is no gap.
     degree, gamma, coef0 : of the kernel; gamma="scale" is 1 / (n_features * variance of X), with weights, "auto" 1 / n_features
     shrinking : bool
         Without effect: the optimum is the same.

@@ -66,7 +66,7 @@ class KernelSession:
         return self.task.stop.relative_gap
 
     def _follows(self, inside: np.ndarray) -> bool:
-        """Small problems go on to machine precision as a fit does, and a linear kernel has solvers of its own."""
+        """Small problems are fitted in a few passes each, and a linear kernel has solvers of its own."""
         return inside.size > KERNEL_THRESHOLDS.small_points and self.task.kernel != "linear"
 
     def _tiles(self, k: int, inside: np.ndarray) -> Any:
