@@ -23,6 +23,7 @@ COMPILING = "compiling kernels"
 
 FIT = """
 import json, sys, time
+import numba  # the first kernel imports it, which takes a second
 import numpy as np
 from scipy import sparse
 import gapless

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from gapless._compile import processor as _processor
 from gapless._compile.kernel_keys import PACKAGE, module_key, verbs_key
+from gapless._compile.on_demand import awake
 from gapless._runtime import clock
 from gapless._runtime.backend import numpy_in_use
 
@@ -251,7 +252,7 @@ def backend() -> str:
     numpy" where numpy computed and no kernel ran."""
     if numpy_in_use():
         return "cpu numpy"
-    if "numba" not in sys.modules:
+    if not awake():
         return "cpu"  # no kernel has run
     return "cpu" if level() == _processor.HOST else f"cpu {level()}"
 
