@@ -93,7 +93,9 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
         scale = None if uniform or (s == 1.0).all() else s
         common = common_parts(Y) if task.fit_intercept else np.zeros(Y.shape[1])
         moved, shift = (Y - common, common) if common.any() else (Y, None)
-        problem = least_squares_problem().build(X, moved, scale, task.alpha, task.fit_intercept, task.n_jobs, look, shift)
+        problem = least_squares_problem().build(
+            X, moved, scale, task.alpha, task.fit_intercept, task.n_jobs, look, shift
+        )
         clock = Clock(frame.stop, Watch(interruption=interruption), started=frame.stopwatch.started)
         try:
             answer = _solve(task, problem, clock)
