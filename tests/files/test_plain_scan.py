@@ -91,6 +91,9 @@ def test_a_small_file_is_read_without_compiling(tmp_path: Any, monkeypatch: pyte
     lines += [f"{i},name {i},1" for i in range(700)]  # more than the first table of texts holds
     file.write_text("x,colour,y\n" + "\n".join(lines) + "\n")
     found = []
+    monkeypatch.setattr(plain_scan, "awake", lambda: False)
+    assert plain_scan.scanner(file.stat().st_size) is plain_scan._PLAIN
+    monkeypatch.setattr(plain_scan, "awake", lambda: True)
     for kept in (True, False):
         monkeypatch.setattr(plain_scan, "kept", lambda kernel, kept=kept: kept)
         assert plain_scan.scanner(file.stat().st_size) is (plain_scan._COMPILED if kept else plain_scan._PLAIN)

@@ -3,7 +3,10 @@
 import numba
 import numpy as np
 
+from gapless._compile.on_demand import wake
 from gapless.gram.float32_exp import exp_single
+
+wake()  # tells numba of the function
 
 
 @numba.njit

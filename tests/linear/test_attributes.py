@@ -55,7 +55,7 @@ def test_what_the_certificate_says(loss):
     assert certificate.kind == "gap"
     assert certificate.status == fitted.status_ == "converged"
     assert fitted.status_ in STATUSES
-    assert certificate.backend == "cpu"
+    assert certificate.backend == "cpu numpy"
     assert certificate.seconds > 0
     # The SVMs are one problem a class against the rest, softmax is one problem of all classes.
     assert len(certificate.subproblems) == (1 if loss == "logistic" else 3)

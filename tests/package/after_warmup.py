@@ -116,4 +116,5 @@ def main(what: str, names: str) -> dict[str, list[str]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(*sys.argv[1:])))
+    with gapless.config_context(backend="numba"):
+        print(json.dumps(main(*sys.argv[1:])))

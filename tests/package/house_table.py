@@ -136,6 +136,7 @@ SHARED = {
             "bounds",
             "certificates",
             "checked",
+            "backends",
             "cold_start",
             "corrections",
             "files",

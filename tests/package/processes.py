@@ -40,6 +40,8 @@ import numpy as np
 import gapless
 from gapless.rows.hashes import row_hashes
 
+kernels = gapless.config_context(backend="numba")  # they are what is looked at
+kernels.__enter__()
 X, y = np.arange(24.0).reshape(12, 2), np.arange(12) % 2
 primal = gapless.linear_risk(X, y, loss="squared_hinge", lam=1.0).value(np.zeros(3))
 hashes = row_hashes(X)

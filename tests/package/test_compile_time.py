@@ -26,7 +26,10 @@ FIRST = re.compile(
     r"\(`python -m gapless warmup` does it ahead\)\n"
 )
 LAST = re.compile(r"gapless: compiled (\d+) kernels? in (\d+\.\d) s, to be found again\n")
-FIT = "import numpy as np, gapless; model = gapless.LinearRegression().fit(np.eye(5, 2), np.arange(5.0)); "
+FIT = (
+    "import numpy as np, gapless; kernels = gapless.config_context(backend='numba'); kernels.__enter__(); "
+    "model = gapless.LinearRegression().fit(np.eye(5, 2), np.arange(5.0)); "
+)
 
 
 def test_what_and_how_long_before_and_after(tmp_path):
@@ -73,7 +76,7 @@ def said_inside(monkeypatch, run):
     told = []
     whole = hashes._hash
     monkeypatch.setattr(hashes, "_hash", lambda *given: told.append(compile_time.expected()) or whole(*given))
-    with gapless.config_context(convergence="ignore"):
+    with gapless.config_context(convergence="ignore", backend="numba"):
         run()
     return told[0]
 

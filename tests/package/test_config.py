@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sklearn.utils.parallel import Parallel, delayed
 
+from gapless._runtime.backend import choose_backend, numpy_in_use, use_backend
 from gapless._runtime.config import config_context, get_config, report_convergence
 from gapless.errors import ConvergenceWarning
 
@@ -41,7 +42,7 @@ def test_modes():
 
 def test_nesting_and_leaving():
     before = list(warnings.filters)
-    assert get_config() == {"convergence": "warn"}
+    assert get_config() == {"convergence": "warn", "backend": "auto"}
     with config_context(convergence="raise"):
         assert get_config()["convergence"] == "raise"
         with config_context(convergence="ignore"):
@@ -52,13 +53,13 @@ def test_nesting_and_leaving():
         with pytest.raises(RuntimeError), config_context(convergence="record"):
             raise RuntimeError
         assert get_config()["convergence"] == "raise"
-    assert get_config() == {"convergence": "warn"}
+    assert get_config() == {"convergence": "warn", "backend": "auto"}
     assert list(warnings.filters) == before
 
 
 def test_what_is_handed_out_is_a_copy():
     get_config()["convergence"] = "ignore"
-    assert get_config() == {"convergence": "warn"}
+    assert get_config() == {"convergence": "warn", "backend": "auto"}
 
 
 @pytest.mark.parametrize("bad", ["quiet", "", 1, True])
@@ -101,7 +102,7 @@ def test_one_thread_does_not_disturb_another():
 def test_a_copied_context_reaches_a_thread():
     with ThreadPoolExecutor(1) as pool, config_context(convergence="record"):
         context = contextvars.copy_context()
-        assert pool.submit(context.run, get_config).result() == {"convergence": "record"}
+        assert pool.submit(context.run, get_config).result() == {"convergence": "record", "backend": "auto"}
 
 
 def _fit_in_worker():
@@ -120,3 +121,55 @@ def test_settings_reach_the_processes_of_scikit_learn(mode, expected):
         with config_context(convergence=mode):
             got = Parallel(n_jobs=2, backend="loky")(delayed(_fit_in_worker)() for _ in range(2))
     assert got == [expected] * 2
+
+
+def test_the_backend_follows_from_the_number_of_values():
+    assert choose_backend(13_333, 30) == "numpy"
+    assert choose_backend(13_334, 30) == "numba"
+    with config_context(backend="numba"):
+        assert choose_backend(10, 2) == "numba"
+        with config_context(convergence="ignore"):
+            assert get_config() == {"convergence": "ignore", "backend": "numba"}
+        with config_context(backend="auto"):
+            assert choose_backend(10, 2) == "numpy"
+    with config_context(backend="numpy"):
+        assert choose_backend(10**6, 10**3) == "numpy"
+    assert get_config() == {"convergence": "warn", "backend": "auto"}
+
+
+@pytest.mark.parametrize("bad", ["gpu", "", 1, True])
+def test_unknown_backends_are_named(bad):
+    accepted = r"backend must be one of \['auto', 'numpy', 'numba'\]; got"
+    with pytest.raises(ValueError, match=accepted), config_context(backend=bad):
+        pass
+
+
+def test_a_backend_is_in_use_inside_its_block():
+    assert not numpy_in_use()
+    with use_backend("numpy"):
+        assert numpy_in_use()
+        with use_backend("numba"):
+            assert not numpy_in_use()
+        assert contextvars.copy_context().run(numpy_in_use)
+    assert not numpy_in_use()
+
+
+def _backend_in_worker():
+    return choose_backend(10, 2), choose_backend(10**6, 10**3)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_the_backend_reaches_the_processes_of_scikit_learn(backend):
+    before = list(warnings.filters)
+    with config_context(backend=backend):
+        got = Parallel(n_jobs=2, backend="loky")(delayed(_backend_in_worker)() for _ in range(2))
+    assert got == [(backend, backend)] * 2
+    assert list(warnings.filters) == before
+    assert (
+        Parallel(n_jobs=2, backend="loky")(delayed(_backend_in_worker)() for _ in range(2)) == [("numpy", "numba")] * 2
+    )
+
+
+def test_another_thread_does_not_see_the_backend_of_this_one():
+    with config_context(backend="numba"), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(get_config).result() == {"convergence": "warn", "backend": "auto"}

@@ -148,14 +148,14 @@ def test_a_process_ends_though_its_last_kernel_has_just_been_loaded(tmp_path):
     for a lock that the main thread itself has."""
     slow = """
 import time
-from gapless._compile import kernel_cache as _kernel_cache
+from gapless._compile import errands
 
 class Slow(set):
     def discard(self, gate):
         time.sleep(0.5)
         super().discard(gate)
 
-_kernel_cache._under_way = Slow()
+errands.under_way = Slow()
 """
     process = start(slow + FEW, environment(GAPLESS_CACHE=str(tmp_path), GAPLESS_QUIET="1"))
     assert process.communicate(timeout=100) == ("", "")

@@ -23,12 +23,15 @@ COMPILING = "compiling kernels"
 
 FIT = """
 import json, sys, time
+import numba  # the first kernel imports it, which takes a second
 import numpy as np
 from scipy import sparse
 import gapless
 from gapless import LinearSVC, LogisticRegression
 
 loss, form = sys.argv[1:3]
+kernels = gapless.config_context(backend="numba")  # they are what is looked at
+kernels.__enter__()
 random = np.random.default_rng(0)
 X = random.normal(size=(200, 5))
 y = X[:, 0] + 0.7 * random.normal(size=200) > 0
@@ -56,6 +59,8 @@ import gapless
 from gapless.rows.hashes import row_hashes
 from gapless.judge.fingerprint import row_hashes as judges_row_hashes
 
+kernels = gapless.config_context(backend="numba")  # they are what is looked at
+kernels.__enter__()
 X, y = np.arange(24.0).reshape(12, 2), np.arange(12) % 2
 print(json.dumps({
     "primal": gapless.linear_risk(X, y, loss="squared_hinge", lam=1.0).value(np.zeros(3)),

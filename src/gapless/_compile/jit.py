@@ -1,22 +1,19 @@
-"""The only numba decorator of the project.
+"""The decorators of compiled code: the only ones of the project, and none of them imports numba (`on_demand`).
 
 Every kernel wears ``@compiled``. It releases the GIL, never starts threads of its own, and is kept on disk
-(`_kernel_cache`) under a key of all sources that can be in it (`_sources`); this file is one of them.
+(`kernel_cache`) under a key of all sources that can be in it (`kernel_keys`); this file is one of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeVar
 
-import numba
-from numba.core import config
-from numba.extending import intrinsic
-
-from gapless._compile.kernel_cache import keep, kept
 from gapless._compile.kernel_store import cache_folder
+from gapless._compile.on_demand import Asleep, asleep, when_awake
 
-__all__ = ["cache_folder", "compiled", "instruction", "kept"]
+__all__ = ["cache_folder", "compiled", "inlined", "instruction", "kept", "overload", "register_jitable"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,33 +40,50 @@ def compiled(
         return lambda f: compiled(
             f, vectorise=vectorise, finite=finite, allocates=allocates, inner=inner, inline=inline
         )
-    if config.DISABLE_JIT:
-        return function
-    # Reassociation and fused multiply-add let a reduction use vector registers. NaN and infinity keep their meaning.
-    vector = {"reassoc", "contract", "nsz"}
-    flags = (vector | {"nnan"} if finite else vector) if vectorise else False
-    # No kernel is called from C: the wrapper for such calls would be compiled with every kernel, and used by nobody.
-    options: dict[str, Any] = {"nogil": True, "fastmath": flags, "error_model": "numpy", "no_cfunc_wrapper": True}
-    if inner or not allocates:
-        options["_nrt"] = False
-    if inner:
-        options |= {"no_cpython_wrapper": True, "forceinline": inline}
-    dispatcher = keep(numba.njit(**options)(function))
-    if inner:
-        _close_to_python(dispatcher)
-    return dispatcher
+
+    def make(function: Callable[..., Any]) -> Any:
+        return _ask("dispatchers").make_dispatcher(function, vectorise, finite, allocates, inner, inline)
+
+    return asleep(function, make)
 
 
-def _close_to_python(dispatcher: Any) -> None:
-    """There is no way in from Python: say so instead of jumping to it."""
-
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise TypeError(f"{dispatcher.py_func.__qualname__} is called by kernels only")
-
-    dispatcher._insert = lambda *args: None
-    dispatcher._compile_for_args = refuse
-
-
-def instruction(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+def instruction(plain: Callable[..., Any] | None = None) -> Callable[[Callable[..., Any]], Any]:
     """numba's intrinsic; where nothing is compiled (NUMBA_DISABLE_JIT=1), the Python function ``plain`` in its place."""
-    return lambda build: plain if config.DISABLE_JIT else intrinsic(build)
+    return lambda build: asleep(build, lambda build: _ask("dispatchers").make_instruction(build, plain))
+
+
+def inlined(verb: Any) -> Callable[[F], F]:
+    """A verb that numba writes into the kernel which asks for it (`inline`): the function below says what, by types."""
+
+    def bind(choose: F) -> F:
+        when_awake(lambda: _ask("inline").inlined(verb)(choose))
+        return choose
+
+    return bind
+
+
+def overload(verb: Any) -> Callable[[F], F]:
+    """numba's overload: the function below chooses, by the types of a call, what kernels call in the verb's place."""
+
+    def bind(choose: F) -> F:
+        when_awake(lambda: import_module("numba.extending").overload(verb)(choose))
+        return choose
+
+    return bind
+
+
+def register_jitable(function: F) -> F:
+    """numba's: kernels may call the function, and compile it."""
+    when_awake(lambda: import_module("numba.extending").register_jitable(function))
+    return function
+
+
+def kept(kernel: Any) -> bool:
+    """Whether a kernel need not be compiled first: some variant of it is loaded, or in one of the places."""
+    made = kernel.awake() if isinstance(kernel, Asleep) else kernel
+    return bool(_ask("kernel_cache").kept(made))
+
+
+def _ask(name: str) -> Any:
+    """A module of this room that imports numba."""
+    return import_module(f"gapless._compile.{name}")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import _thread
 import atexit
 import gc
 import mmap
 import os
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,6 +20,7 @@ from numba.core.runtime import rtsys
 
 from gapless._compile import kernel_store as store
 from gapless._compile.compile_time import expected
+from gapless._compile.errands import run_apart
 from gapless._compile.kernel_keys import module_key
 from gapless._compile.processor import aimed_at
 from gapless._runtime import clock
@@ -59,12 +58,7 @@ def _check_memory(what: str) -> None:
 
 
 class _Apart:
-    """Compile or load a kernel in a thread of its own while the main thread waits.
-
-    Python runs the handlers of signals in the main thread, between any two steps. A handler that raises, as that of Ctrl-C
-    does, would leave numba and LLVM with objects half made, and every later compile would fail or crash. Here it ends the
-    wait, and the thread goes on to the end of its kernel.
-    """
+    """Compile or load a kernel in a thread of its own while the main thread waits."""
 
     def __init__(self, inner: Callable[[Any], Any]) -> None:
         self.inner = inner
@@ -72,34 +66,9 @@ class _Apart:
     def __call__(self, signature: Any) -> Any:
         _check_memory("load")
         # A kernel that is called by the one being compiled: this thread has numba's lock, no other would get it.
-        if threading.current_thread() is not threading.main_thread() or global_compiler_lock.is_locked():
+        if global_compiler_lock.is_locked():
             return self.inner(signature)
-        found: list[Any] = []
-        failed: list[BaseException] = []
-        errand = clock.Errand()
-        gate = _thread.allocate_lock()
-        gate.acquire()
-
-        def run() -> None:
-            _under_way.add(gate)
-            errand.begin()
-            try:
-                found.append(self.inner(signature))
-            except BaseException as error:  # it is raised again where the kernel was asked for
-                failed.append(error)
-            finally:
-                errand.end()
-                # Before it is given back: the main thread takes it then, and `_end_compiles` would wait for it for ever.
-                _under_way.discard(gate)
-                gate.release()
-
-        # One step for the main thread: in the middle of `threading.Thread.start` a handler must not raise either.
-        _thread.start_new_thread(run, ())
-        with errand.awaited():
-            _wait_for(gate)
-        if failed:
-            raise failed[0]
-        return found[0]
+        return run_apart(self.inner, signature, wait=_wait_for)
 
 
 def _wait_for(gate: Any) -> None:
@@ -122,17 +91,6 @@ def _wait_for(gate: Any) -> None:
     finally:
         if shown:
             print(clear_line, end="", file=sys.stderr, flush=True)
-
-
-#: Threads that compile, by the lock that each gives back at its end.
-_under_way: set[Any] = set()
-
-
-@atexit.register
-def _end_compiles() -> None:
-    """A process that ends while numba compiles would tear down what its thread works on."""
-    for gate in tuple(_under_way):
-        gate.acquire()
 
 
 class _Compile:

@@ -41,8 +41,8 @@ def verbs_key() -> str:
 
 def verb_files() -> list[Path]:
     """The sources that can be in any kernel."""
-    # flags of all kernels, and how verbs are written into them
-    files = [PACKAGE / "_compile" / "jit.py", PACKAGE / "_compile" / "inline.py"]
+    # which flags a kernel asks for, the flags, what builders of instructions use, and how verbs are written into kernels
+    files = [PACKAGE / "_compile" / name for name in ("jit.py", "dispatchers.py", "on_demand.py", "inline.py")]
     files.append(PACKAGE / "judge" / "fingerprint.py")  # constants of one kernel
     for name in VERB_FILES:
         place = PACKAGE / name

@@ -24,7 +24,9 @@ from typing import Any, NamedTuple
 
 from gapless._compile import processor as _processor
 from gapless._compile.kernel_keys import PACKAGE, module_key, verbs_key
+from gapless._compile.on_demand import awake
 from gapless._runtime import clock
+from gapless._runtime.backend import numpy_in_use
 
 
 class Places(NamedTuple):
@@ -246,8 +248,11 @@ def target() -> str:
 
 
 def backend() -> str:
-    """What a certificate says of the machine: "cpu" where kernels are for the host's own processor, else their level too."""
-    if "numba" not in sys.modules:
+    """What a certificate says of the machine: "cpu" where kernels are for the host's own processor, else their level too; "cpu
+    numpy" where numpy computed and no kernel ran."""
+    if numpy_in_use():
+        return "cpu numpy"
+    if not awake():
         return "cpu"  # no kernel has run
     return "cpu" if level() == _processor.HOST else f"cpu {level()}"
 

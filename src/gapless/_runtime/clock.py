@@ -95,6 +95,8 @@ class _Local(threading.local):
 
 _compiles = _Compiles()
 _local = _Local()
+#: Seconds of numba's import, which happens once, while some thread waits for its first kernel.
+_imports = 0.0
 
 
 def now() -> float:
@@ -122,7 +124,7 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.started = now()
-        self._still = stood_still()
+        self._still, self._imports = stood_still(), _imports
 
     @property
     def seconds(self) -> float:
@@ -130,7 +132,9 @@ class Stopwatch:
 
     @property
     def compile_seconds(self) -> float:
-        return stood_still() - self._still
+        # What is left of numba's import is rounding: no compile is as short.
+        seconds = stood_still() - self._still - (_imports - self._imports)
+        return seconds if seconds > 1e-6 else 0.0
 
 
 class Errand:
@@ -234,6 +238,20 @@ def compiling() -> Iterator[None]:
     finally:
         _compiles.ended()
         clock.unfollow()
+
+
+@contextmanager
+def standing_still() -> Iterator[None]:
+    """A block that is no work of the calling thread, though nothing is compiled: numba is imported."""
+    global _imports
+    clock = _local.clock
+    before = clock.still()
+    clock.follow(perf_counter)
+    try:
+        yield
+    finally:
+        clock.unfollow()
+        _imports += clock.still() - before
 
 
 def _forget_after_fork() -> None:

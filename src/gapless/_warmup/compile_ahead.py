@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from gapless._compile import kernel_store as store
 from gapless._compile.processor import HOST
 from gapless._runtime.clock import Stopwatch
+from gapless._runtime.config import config_context
 from gapless._warmup.names import CALLS, KINDS, parse_names
 from gapless._warmup.step import Step
 
@@ -47,7 +48,8 @@ def warmup(
     for done, step in enumerate(steps):
         if progress is not None:
             progress(step.what, done, len(steps))
-        step.run()
+        with config_context(backend="numba"):
+            step.run()
     if store.level() == HOST:
         store.keep_to_host()
     if progress is not None:

@@ -1,1 +1,1 @@
-"""The verbs that drivers ask of a problem, beside numpy and numba: streams, Dask, GPU. Kept for them; nothing is here yet."""
+"""Problems by another backend than numba's kernels: numpy for small data; place is kept for streams, Dask and GPU."""

@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapless._compile.kernel_store import backend
+from gapless._runtime.backend import use_backend
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import in_background
+from gapless.backends.choose import backend_for, least_squares_problem
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import Target, certify_least_squares, target_fingerprint
 from gapless.encode.common_part import common_parts, keeps
@@ -67,6 +70,7 @@ class LeastSquaresFit:
     fingerprint: dict[str, Any]
     stopwatch: Stopwatch
     common: np.ndarray | None  #: what was taken from the targets and their offsets
+    backend: str  #: as the certificate tells it
 
 
 def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interruption: Interruption) -> LeastSquaresFit:
@@ -84,12 +88,14 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
             look()  # NaN is refused also in the rows that are left out
         X, Y, s, look = X[keep], Y[keep], s[keep], None
     dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-    with frame.running():
+    with use_backend(backend_for(X) if task.solver not in DESCENTS else "numba"), frame.running():
         marks = in_background(lambda: data.fingerprint(given))
         scale = None if uniform or (s == 1.0).all() else s
         common = common_parts(Y) if task.fit_intercept else np.zeros(Y.shape[1])
         moved, shift = (Y - common, common) if common.any() else (Y, None)
-        problem = LeastSquares.build(X, moved, scale, task.alpha, task.fit_intercept, task.n_jobs, look, shift)
+        problem = least_squares_problem().build(
+            X, moved, scale, task.alpha, task.fit_intercept, task.n_jobs, look, shift
+        )
         clock = Clock(frame.stop, Watch(interruption=interruption), started=frame.stopwatch.started)
         try:
             answer = _solve(task, problem, clock)
@@ -104,7 +110,7 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
         problem, b = _with_exact_offsets(problem, answer.b, intercept)
         targets, dual = certify_least_squares(problem, (answer.W, b), answer.status, tol=task.tol, dtype=dtype)
         answer = replace(answer, b=answer.b + common)
-        found = marks()
+        found, told = marks(), backend()
         if any(each.status in ("stalled", "not_finite") for each in targets):
             _refuse_overflow(problem, X, data.feature_names)
             if np.isfinite(answer.W).all() and not np.isfinite(coef).all():
@@ -116,7 +122,7 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
         arrays["dual"] = dual if keep is None else np.zeros((dual.shape[0], n))
         if keep is not None:
             arrays["dual"][:, keep] = dual
-    return LeastSquaresFit(answer, targets, arrays, found, frame.stopwatch, problem.common)
+    return LeastSquaresFit(answer, targets, arrays, found, frame.stopwatch, problem.common, told)
 
 
 def _with_exact_offsets(problem: LeastSquares, b: np.ndarray, intercept: np.ndarray) -> tuple[LeastSquares, np.ndarray]:

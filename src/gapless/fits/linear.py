@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from gapless import losses
+from gapless._runtime.backend import use_backend
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import map_threads
+from gapless.backends.choose import backend_for
 from gapless.certificates.linear import assemble
 from gapless.certificates.model_document import problem_block, statement
 from gapless.encode.labels import Labels
@@ -51,13 +54,21 @@ def fit_linear(
 ) -> LinearFit:
     """Fit a linear classifier; ``start`` is a fitted model or certificate whose coefficients and dual point it resumes from."""
     frame = Frame(request.stop, request.n_jobs)
-    with frame.running():
-        data = encode_linear(request, X, y, sample_weight, start, watch)
-        if request.loss == "logistic" and data.labels.n_classes > 2:
-            request = replace(request, loss="softmax")
-        parts = fit_parts(request, data, frame)
-        named = data.fingerprint()
-    return decode(request, data, parts, named, X.shape[1], feature_names, frame.stopwatch)
+    with use_backend(_choose_backend(request, X)):
+        with frame.running():
+            data = encode_linear(request, X, y, sample_weight, start, watch)
+            if request.loss == "logistic" and data.labels.n_classes > 2:
+                request = replace(request, loss="softmax")
+            parts = fit_parts(request, data, frame)
+            named = data.fingerprint()
+        return decode(request, data, parts, named, X.shape[1], feature_names, frame.stopwatch)
+
+
+def _choose_backend(request: LinearRequest, X: Any) -> str:
+    """The backend of a fit; a solver that was asked for by name and a fit without a penalty run on kernels."""
+    if request.solver not in ("auto", "newton") or math.isinf(request.C):
+        return "numba"
+    return backend_for(X, losses.BY_NAME[request.loss])
 
 
 def fit_parts(request: LinearRequest, data: LinearRows, frame: Frame) -> list[LinearSubproblemFit]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gapless import losses
+from gapless.backends.choose import linear_problem, multinomial_problem
 from gapless.certificates.subproblem import Subproblem, certify
 from gapless.problems.constant import separate_equal_constants
 from gapless.problems.linear import LinearProblem
@@ -75,7 +76,7 @@ def _build_class(request: LinearRequest, data: LinearRows, k: int) -> tuple[Line
 
     def build(X: Any, index: np.ndarray, c: np.ndarray) -> LinearProblem:
         y = np.where(index == positive, np.int8(1), np.int8(-1))
-        return LinearProblem.build(X, y, c, loss, request.offset.kind, request.offset.scale)
+        return linear_problem().build(X, y, c, loss, request.offset.kind, request.offset.scale)
 
     problem = data.build_shared((k, "all"), data.cost.c, lambda: build(data.X, data.index, data.cost.c))
     if data.groups is None:
@@ -115,7 +116,7 @@ def fit_all_classes(request: LinearRequest, data: LinearRows, frame: Frame) -> L
     K = data.labels.n_classes
 
     def build(X: Any, index: np.ndarray, c: np.ndarray) -> Multinomial:
-        return Multinomial.build(X, index, c, K, request.offset.kind, request.offset.scale)
+        return multinomial_problem().build(X, index, c, K, request.offset.kind, request.offset.scale)
 
     problem = data.build_shared("all", data.cost.c, lambda: build(data.X, data.index, data.cost.c))
     earlier = _read_start(data, problem.d, K)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-import llvmlite.ir as ir
 import numpy as np
-from numba import types
 from scipy import sparse
 
 from gapless._compile.jit import compiled, instruction
+from gapless._compile.on_demand import ir, types
 from gapless.gram.float32_error import TERMS, ErrorRates
 from gapless.gram.tiles import COLUMNS, RowTiles
 

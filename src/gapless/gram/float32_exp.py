@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-import llvmlite.ir as ir
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
-from gapless._compile.inline import inlined
+from gapless._compile.jit import inlined, instruction
+from gapless._compile.on_demand import ir, types
 
 
 def exp_single(t: float) -> float:
@@ -28,23 +26,23 @@ def _function(name, arguments):
     return types.float32(*[types.float32] * arguments), build
 
 
-@intrinsic
+@instruction()
 def _nearest(typingctx, t):
     return _function("llvm.rint", 1)
 
 
-@intrinsic
+@instruction()
 def _larger(typingctx, a, b):
     return _function("llvm.maxnum", 2)
 
 
-@intrinsic
+@instruction()
 def _plus_product(typingctx, a, b, c):
     """a b + c, rounded once."""
     return _function("llvm.fma", 3)
 
 
-@intrinsic
+@instruction()
 def _times_two_to_the(typingctx, x, k):
     """x 2^k for a whole k, by adding to the exponent's bits; no subnormal numbers."""
 

@@ -9,14 +9,11 @@ as fast as the arithmetic itself, for rows of 10 numbers and of 1,000.
 
 from __future__ import annotations
 
-import llvmlite.ir as ir
 import numpy as np
-from numba import types
-from numba.core import cgutils, config
 
-from gapless._compile.inline import inlined
-from gapless._compile.jit import compiled, instruction
+from gapless._compile.jit import compiled, inlined, instruction
 from gapless._compile.kernel_store import features
+from gapless._compile.on_demand import cgutils, config, ir, types
 from gapless.gram.float32_error import TERMS
 from gapless.gram.float32_exp import exp_single
 from gapless.losses.scalar import exp_below

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import math
 
-import llvmlite.ir as ir
-from numba import types
-from numba.extending import intrinsic, register_jitable
-
-from gapless._compile.inline import inlined
+from gapless._compile.jit import inlined, instruction, register_jitable
+from gapless._compile.on_demand import ir, types
 
 #: ln 2 in two parts: the first has 21 trailing zeros, so that its product with an exponent is exact.
 _LN2_HIGH = 0.6931471803691238
@@ -29,7 +26,7 @@ def log1p_share(e: float) -> float:
     return math.log1p(e)
 
 
-@intrinsic
+@instruction()
 def _nearest(typingctx, t):
     """The nearest integer, as a float: one vector instruction."""
 
@@ -40,7 +37,7 @@ def _nearest(typingctx, t):
     return types.float64(types.float64), build
 
 
-@intrinsic
+@instruction()
 def _less_product(typingctx, t, k, x):
     """t - k x, rounded once, and in this order whatever a kernel allows for its sums."""
 
@@ -54,7 +51,7 @@ def _less_product(typingctx, t, k, x):
     return types.float64(types.float64, types.float64, types.float64), build
 
 
-@intrinsic
+@instruction()
 def _exponent(typingctx, x):
     """The largest k with 2^k <= x, as a float, for a normal number x."""
 
@@ -66,7 +63,7 @@ def _exponent(typingctx, x):
     return types.float64(types.float64), build
 
 
-@intrinsic
+@instruction()
 def _two_to_the(typingctx, k):
     """2^k for a whole k from -1022 to 1023, by writing the exponent's bits."""
 

@@ -20,9 +20,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from numba import extending
-
-from gapless._compile.inline import inlined
+from gapless._compile.jit import inlined, overload, register_jitable
 
 VERBS = ("value", "slope", "curvature", "conjugate", "dual_of", "dual_slope", "dual_step")
 _functions: dict[tuple[type, str], Callable[..., float]] = {}
@@ -45,7 +43,7 @@ def function(loss: type, verb: str) -> Callable[..., float]:
 
 
 def _jitable(cls: type, verb: str) -> Any:
-    return extending.register_jitable(function(cls, verb))
+    return register_jitable(function(cls, verb))
 
 
 def value(loss: Any, z: float, y: float) -> float:
@@ -97,19 +95,19 @@ def _conjugate(loss, v, y):
     return function(loss.instance_class, "conjugate")
 
 
-@extending.overload(dual_of)
+@overload(dual_of)
 def _dual_of(loss, z, y):
     f = _jitable(loss.instance_class, "dual_of")
     return lambda loss, z, y: f(loss, z, y)
 
 
-@extending.overload(dual_slope)
+@overload(dual_slope)
 def _dual_slope(loss, u, z, c, y):
     f = _jitable(loss.instance_class, "dual_slope")
     return lambda loss, u, z, c, y: f(loss, u, z, c, y)
 
 
-@extending.overload(dual_step)
+@overload(dual_step)
 def _dual_step(loss, u, z, q, c, y):
     f = _jitable(loss.instance_class, "dual_step")
     return lambda loss, u, z, q, c, y: f(loss, u, z, q, c, y)

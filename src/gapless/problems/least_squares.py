@@ -264,14 +264,7 @@ class LeastSquares:
             return None
         alpha, size, d = float(self.alpha[k]), kept.sizes, self.d
         mean = float(kept.products[-1]) / self.mass if self.offset else 0.0
-        u, s = np.empty(self.n), np.empty(0) if self.s is None else self.s
-        r, y = kept.left[:, k], self.Y[:, k]
-        starts = range(0, self.n, GAP_ROWS)
-        parts = np.zeros((len(starts), 8))
-        run_in_parts(
-            lambda p: _gap_sums(r, y, s, alpha, mean, u, starts[p], min(self.n, starts[p] + GAP_ROWS), parts[p]),
-            len(starts),
-        )
+        u, parts = self._own_sums(k, kept.left[:, k], mean)
         totals = _Sums(*parts[:, :7].sum(axis=0).tolist())
         length = length_of(np.append(w, b))
         error = gamma(d + 3) * length * (1.0 + 1e-12)
@@ -281,7 +274,19 @@ class LeastSquares:
         off += gamma(self.n + 64) * 2.0 * abs(mean) * (size.lengths + away * self.mass)
         off *= (1.0 + 1e-12) / alpha
         combined = kept.products[:-1] / alpha
-        return self._assembled(w, combined, totals, slopes, off, size.top, float(parts[:, 7].max()), len(starts)), u
+        return self._assembled(w, combined, totals, slopes, off, size.top, float(parts[:, 7].max()), len(parts)), u
+
+    def _own_sums(self, k: int, r: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
+        """u = c (r - mean) of target k; in pieces of rows the sums of `_Sums` and the largest |y|."""
+        u, s = np.empty(self.n), np.empty(0) if self.s is None else self.s
+        y, alpha = self.Y[:, k], float(self.alpha[k])
+        starts = range(0, self.n, GAP_ROWS)
+        parts = np.zeros((len(starts), 8))
+        run_in_parts(
+            lambda p: _gap_sums(r, y, s, alpha, mean, u, starts[p], min(self.n, starts[p] + GAP_ROWS), parts[p]),
+            len(starts),
+        )
+        return u, parts
 
     def _assembled(
         self,

@@ -132,12 +132,16 @@ class LinearProblem(OverRows):
         v = b / self.rows.constant if self.rows.constant else 0.0
         return np.append(np.asarray(w, float), v)
 
+    def mass_below(self, t: np.ndarray, end: float) -> float:
+        """The sum of c where t < end."""
+        return sum_blocks(sums.add_mass_below, t.size, t, self.c, end)
+
     # -- the rows ------------------------------------------------------------------------------------------------
 
     def subset(self, index: np.ndarray, scale: float = 1.0) -> LinearProblem:
         """The problem on some rows, their weights multiplied by ``scale``."""
         part = R.take_rows(self.rows, index)
-        return LinearProblem(part, self.y[index], self.c[index] * scale, self.loss, self.offset)
+        return type(self)(part, self.y[index], self.c[index] * scale, self.loss, self.offset)
 
     def use_fast_copy(self, large: int | None = None, many: bool = True) -> None:
         """From now on read a smaller copy of the rows in full passes, if one repays its making.
@@ -209,6 +213,13 @@ class LinearProblem(OverRows):
             gradient[-1] = data_part[-1]
         return gradient
 
+    def derivatives_in_offset(self, z: np.ndarray, b: float) -> tuple[float, float]:
+        """The sums of c l' and of c l'' at the scores z + b."""
+        parts, args = np.empty((n_blocks(z.size), 2)), (self.weighted_loss, z, b)
+        share_blocks(lambda first, last: sums.differentiate_in_offset(*args, parts, first, last), len(parts))
+        slope, curvature = parts.sum(axis=0).tolist()
+        return slope, curvature
+
     def loss_sum(self, z: np.ndarray) -> float:
         return sum_blocks(sums.add_losses, z.size, self.weighted_loss, z)
 
@@ -224,6 +235,10 @@ class LinearProblem(OverRows):
     def conjugate_sum(self, u: np.ndarray) -> float:
         """- sum c l*(y, -u/c), the part of D that is not the penalty."""
         return sum_blocks(sums.subtract_conjugates, u.size, self.weighted_loss, u)
+
+    def conjugate_sizes(self, u: np.ndarray) -> float:
+        """sum c |l*(y, -u/c)|"""
+        return sum_blocks(sums.add_conjugate_sizes, u.size, self.weighted_loss, u)
 
     def dual(self, u: np.ndarray, primal: float, combined: np.ndarray | None = None) -> float:
         """A lower bound on P*: D(u), less B|sum u| where the offset is free. ``primal`` is any upper bound on P*."""

@@ -15,14 +15,7 @@ import numpy as np
 
 from gapless import rows as R
 from gapless.numbers import UNIT
-from gapless.problems.linear_sums import (
-    add_mass_below,
-    differentiate_in_offset,
-    fill_bins,
-    n_blocks,
-    share_blocks,
-    sum_blocks,
-)
+from gapless.problems.linear_sums import fill_bins
 
 if TYPE_CHECKING:
     from gapless.problems.linear import LinearProblem
@@ -131,7 +124,7 @@ def _select_by_sample(problem: LinearProblem, t: np.ndarray, wanted: MassRange) 
         last = int(np.searchsorted(share, at + room)) + 1
         start = values[first] if first >= 0 else -np.inf
         stop = values[last] if last < sampled else np.inf
-        below = sum_blocks(add_mass_below, problem.n, t, problem.c, start)
+        below = problem.mass_below(t, start)
         near = np.flatnonzero((t >= start) & (t <= stop))
         if below < wanted.low and below + float(problem.c[near].sum()) > wanted.high:
             return below, near
@@ -152,10 +145,8 @@ def _find_smooth_offset(problem: LinearProblem, z: np.ndarray, near: float | Non
     low, high, b = -spread, spread, 0.0
     if near is not None and low < near < high:
         b = near
-    weighted, sums = problem.weighted_loss, np.empty((n_blocks(problem.n), 2))
     for _ in range(200):
-        share_blocks(lambda first, last: differentiate_in_offset(weighted, z, b, sums, first, last), len(sums))  # noqa: B023
-        slope, curvature = sums.sum(axis=0).tolist()
+        slope, curvature = problem.derivatives_in_offset(z, b)
         if slope == 0.0:
             break
         low, high = (b, high) if slope < 0 else (low, b)

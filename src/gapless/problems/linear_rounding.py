@@ -14,7 +14,7 @@ import numpy as np
 
 from gapless import rows as R
 from gapless.numbers import UNIT, gamma, length_of
-from gapless.problems.linear_sums import BLOCK, SLICE, add_conjugate_sizes, sum_blocks
+from gapless.problems.linear_sums import BLOCK, SLICE
 from gapless.rows.shape import base_length
 
 if TYPE_CHECKING:
@@ -70,4 +70,4 @@ def _bound_conjugates(problem: LinearProblem, u: np.ndarray, total: float) -> tu
     if loss.entropic:
         mass = float(problem.c.sum())
         return loss.largest_conjugate * mass, 40 * UNIT * mass
-    return sum_blocks(add_conjugate_sizes, problem.n, problem.weighted_loss, u), 0.0
+    return problem.conjugate_sizes(u), 0.0

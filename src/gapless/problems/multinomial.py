@@ -105,12 +105,16 @@ class Multinomial(OverRows):
     def primal(self, theta: np.ndarray, Z: np.ndarray | None = None) -> float:
         return self.penalty(theta) + self.loss_sum(self.scores(theta) if Z is None else Z)
 
+    def entropy(self, U: np.ndarray) -> float:
+        """sum c H(p), the part of D that is not the penalty."""
+        parts = np.empty(n_blocks(self.n))
+        _entropies(U, self.y, self.c, parts)
+        return float(parts.sum())
+
     def dual(self, U: np.ndarray, primal: float, combined: np.ndarray | None = None) -> float:
         """A lower bound on P*, from any upper bound on it; U is feasible."""
         combined = self.combine(U) if combined is None else combined
-        parts = np.empty(n_blocks(self.n))
-        _entropies(U, self.y, self.c, parts)
-        below = float(parts.sum()) - self.penalty(combined)
+        below = self.entropy(U) - self.penalty(combined)
         if self.free:
             below -= self.offset_bound(primal) * float(np.abs(U.sum(axis=0)).sum())
         return below
@@ -187,7 +191,7 @@ class Multinomial(OverRows):
 
     def rounding(self, theta: np.ndarray, Z: np.ndarray, U: np.ndarray, combined: np.ndarray, primal: float) -> float:
         """A bound on |computed - exact| of P - D; see `linear`. The loss changes by at most twice the largest score."""
-        n, d = self.n, self.d + 1
+        d = self.d + 1
         sums = gamma(BLOCK + 64)
         norms = np.sqrt(self.norms2) * (1.0 + 1e-12)
         longest = float(np.sqrt(np.max(np.sum(theta * theta, axis=1))))
@@ -196,9 +200,7 @@ class Multinomial(OverRows):
         combined_error = gamma(R.sum_length(self.rows)) * float(np.linalg.norm(np.abs(U).T @ norms))
         length = length_of(combined)
         error += combined_error * (length + 0.5 * combined_error) + gamma(self.K * d + 3) * 0.5 * length**2
-        parts = np.empty(n_blocks(n))
-        _entropies(U, self.y, self.c, parts)
-        error += (sums + 16 * UNIT) * float(parts.sum()) + 64 * UNIT * self.K * float(self.c.sum())
+        error += (sums + 16 * UNIT) * self.entropy(U) + 64 * UNIT * self.K * float(self.c.sum())
         if self.free:
             bound = self.offset_bound(primal)
             error += bound * (64 * UNIT * float(np.abs(U).sum()) + 1e-11 * float(np.abs(U.sum(axis=0)).sum()))

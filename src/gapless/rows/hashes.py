@@ -13,6 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from gapless._compile.jit import compiled
+from gapless._compile.on_demand import awake
+from gapless._runtime.backend import choose_backend
 from gapless._runtime.threads import run_in_parts
 from gapless.judge.fingerprint import MIXERS, SHIFT_0, SHIFT_1, SHIFT_2, lane_multipliers
 from gapless.judge.fingerprint import row_hashes as judges_row_hashes
@@ -37,6 +39,8 @@ def row_hashes(X: Any) -> np.ndarray:
         X = np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         return judges_row_hashes(X)  # says what is wrong, or converts objects
+    if not awake() and choose_backend(*X.shape) == "numpy":
+        return judges_row_hashes(X)  # the bits are the same, and numba need not be imported
     n, d = X.shape
     a0, a1 = _multipliers(d)
     out = np.zeros((n, 2), dtype=np.uint64)

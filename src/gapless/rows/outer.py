@@ -10,20 +10,28 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import llvmlite.ir as ir
 import numpy as np
-from numba import types
-from numba.core import cgutils
 
 from gapless._compile.jit import compiled, instruction
 from gapless._compile.kernel_store import features
+from gapless._compile.on_demand import cgutils, ir, types, when_awake
 
 #: Rows of a tile.
 TILE_ROWS = 32
 #: Columns of the left factor that stay in registers together.
 COLUMNS_AT_ONCE = 4
-#: Numbers in a vector, and vectors that stay in registers for each of four columns.
-VECTOR_LANES, MAX_VECTORS = (8, 4) if features().get("avx512f") else (4, 2)
+#: Numbers in a vector, and vectors that stay in registers for each of four columns, where registers have 256 bits.
+VECTOR_LANES, MAX_VECTORS = 4, 2
+
+
+def _use_wide_registers() -> None:
+    """The same for registers of 512 bits. Only numba's room knows the processor that kernels are for."""
+    global VECTOR_LANES, MAX_VECTORS
+    if features().get("avx512f"):
+        VECTOR_LANES, MAX_VECTORS = 8, 4
+
+
+when_awake(_use_wide_registers)
 
 
 def tile_width(columns: int) -> int:
@@ -31,19 +39,20 @@ def tile_width(columns: int) -> int:
     return -(-columns // 8) * 8
 
 
-def _block(vectors: int):
-    """out[i : i + 4, j : j + vectors VECTOR_LANES] += sum over k < count of tile[k, i : i + 4] outer tile[k, j : ...]."""
-    kind = ir.VectorType(ir.DoubleType(), VECTOR_LANES)
-    lane, nothing = ir.VectorType(ir.IntType(32), VECTOR_LANES), ir.Constant(kind, ir.Undefined)
+def _block(most: int):
+    """out[i : i + 4, j : j + vectors VECTOR_LANES] += sum over k < count of tile[k, i : i + 4] outer tile[k, j : ...], with
+    as many vectors as asked for and as there are registers for."""
 
     def plain(tile, width, i, j, count, out):
-        rows, more = tile.reshape(-1, width)[:count], slice(j, j + vectors * VECTOR_LANES)
+        rows, more = tile.reshape(-1, width)[:count], slice(j, j + min(most, MAX_VECTORS) * VECTOR_LANES)
         sums = out.reshape(-1, width)[i : i + COLUMNS_AT_ONCE, more]
         sums += rows[:, i : i + COLUMNS_AT_ONCE].T @ rows[:, more]
 
     @instruction(plain)
     def block(typingctx, tile, width, i, j, count, out):
         def build(context, builder, signature, arguments):
+            vectors, kind = min(most, MAX_VECTORS), ir.VectorType(ir.DoubleType(), VECTOR_LANES)
+            lane, nothing = ir.VectorType(ir.IntType(32), VECTOR_LANES), ir.Constant(kind, ir.Undefined)
             source, across, row, column, rows, target = arguments
             source = context.make_array(signature.args[0])(context, builder, source).data
             target = context.make_array(signature.args[5])(context, builder, target).data
@@ -88,9 +97,7 @@ def _block(vectors: int):
     return block
 
 
-_add_one_vector, _add_two_vectors, _add_three_vectors, _add_four_vectors = (
-    _block(min(vectors, MAX_VECTORS)) for vectors in (1, 2, 3, 4)
-)
+_add_one_vector, _add_two_vectors, _add_three_vectors, _add_four_vectors = (_block(vectors) for vectors in (1, 2, 3, 4))
 
 
 @compiled

@@ -10,8 +10,10 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
+from gapless.rows import in_numpy
 from gapless.rows.copies.binary import BinaryRows
 from gapless.rows.copies.words import PackedRows
+from gapless.rows.in_numpy import BLOCK_ROWS, by_numpy
 from gapless.rows.shape import (
     Rows,
     RowsOrCopy,
@@ -28,14 +30,14 @@ from gapless.rows.verbs import row_axpy, row_dot, row_norm2, row_squares
 
 Tick = Callable[[], None]
 
-#: Rows that are summed before they join the total; the bounds on rounding hold for it.
-BLOCK_ROWS = 512
-
 
 def scores(rows: RowsOrCopy, theta: np.ndarray, tick: Tick | None = None, out: np.ndarray | None = None) -> np.ndarray:
     """X theta"""
     n = n_rows(rows)
     out = np.empty(n) if out is None else out
+    if by_numpy(rows):
+        in_numpy.fill_scores(rows, theta, out)
+        return out
     ends = _cuts(rows, n)
     dots = _scores_packed if isinstance(rows, PackedRows) else fill_scores
     theta = to_copy_coordinates(rows, theta)
@@ -45,11 +47,15 @@ def scores(rows: RowsOrCopy, theta: np.ndarray, tick: Tick | None = None, out: n
 
 def combine(rows: RowsOrCopy, u: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """X'u. Rows with u = 0 are not read."""
+    if by_numpy(rows):
+        return in_numpy.combine(rows, u)
     return from_copy_coordinates(rows, _sum(rows, u, None, None, tick))
 
 
 def curved(rows: RowsOrCopy, weights: np.ndarray, p: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """X' diag(weights) X p, the data read once. Rows of weight 0 are not read."""
+    if by_numpy(rows):
+        return in_numpy.curve(rows, weights, p)
     return from_copy_coordinates(rows, _sum(rows, weights, to_copy_coordinates(rows, p), None, tick))
 
 
@@ -99,6 +105,8 @@ def _scipy(rows: Any) -> Any:
 
 def norms2(rows: Rows) -> np.ndarray:
     """|x_i|^2 of every row, the constant feature included."""
+    if by_numpy(rows):
+        return in_numpy.norms2(rows)
     n = n_rows(rows)
     out = np.empty(n)
     ends = _cuts(rows, n)
@@ -108,6 +116,8 @@ def norms2(rows: Rows) -> np.ndarray:
 
 def squares(rows: Rows, weights: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """The diagonal of `gram` over all rows: sum of weights_i x_ij^2."""
+    if by_numpy(rows):
+        return in_numpy.sum_squares(rows, weights)
     return _sum(rows, weights, None, np.int64(1), tick)
 
 

@@ -15,8 +15,10 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import map_threads, run_in_parts
+from gapless.rows import in_numpy
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
+from gapless.rows.in_numpy import by_numpy
 from gapless.rows.outer import TILE_ROWS, add_outer, mirror_triangle, tile_width
 from gapless.rows.products import BLOCK_ROWS, Tick, add_in_order, combine, scores
 from gapless.rows.shape import Rows, is_sparse, n_features, n_rows
@@ -60,7 +62,7 @@ def moments(
     if is_sparse(rows):
         return _sparse_moments(rows, weights, Y, centre, centre_y, tick)
 
-    if width <= ROW_THRESHOLDS.narrow_columns:
+    if width <= ROW_THRESHOLDS.narrow_columns and not by_numpy(rows):
         ends, s = _ends(n_rows(rows), width), np.empty(0) if weights is None else weights
         parts = np.zeros((len(ends) - 1, tile_width(width), tile_width(width)))
         run_in_parts(
@@ -192,6 +194,9 @@ def sized_residuals(
     tick: Tick | None = None,
 ) -> tuple[np.ndarray, np.ndarray, Sizes]:
     """`residuals` of one target, and what bounds their rounding: the data is read once."""
+    if by_numpy(rows):
+        r, total, found = in_numpy.size_residuals(rows, weights, y, theta, centre)
+        return r, total, Sizes(*found)
     ends = _ends(n_rows(rows), centre.size + 1)
     sums, sizes = np.zeros((len(ends) - 1, centre.size + 1)), np.zeros((len(ends) - 1, 6))
     s = np.empty(0) if weights is None else weights

@@ -12,7 +12,7 @@ from functools import update_wrapper
 from inspect import signature
 from typing import Any
 
-from gapless._compile.inline import inlined
+from gapless._compile.jit import inlined
 
 _functions: dict[tuple[type, str], Any] = {}
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
+from gapless.rows import in_numpy
+from gapless.rows.in_numpy import by_numpy
 from gapless.rows.outer import TILE_ROWS, add_outer, mirror_triangle, tile_width
 from gapless.rows.products import Tick, add_in_order, fill_scores
 from gapless.rows.shape import Rows, is_dense, is_sparse, n_features, n_rows, n_stored, take_rows
@@ -51,6 +53,8 @@ def gram(
 
     ``single``: products may be of single precision, tile by tile, which takes half the time.
     """
+    if by_numpy(rows):
+        return in_numpy.gram(rows, weights, index)
     d, m = n_features(rows) + 1, len(index)
     way, step, groups = _plan_gram(rows, m)
     tiles = way == "tiles"
@@ -101,6 +105,8 @@ def _row_numbers(index: np.ndarray | range) -> np.ndarray:
 
 def row_products(rows: Rows, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """X_M X_M' for the rows in index, the constant feature included."""
+    if by_numpy(rows):
+        return in_numpy.row_products(rows, index)
     m, side = index.size, 256
     if is_sparse(rows):
         return _sparse_row_products(rows, index, tick)

@@ -125,7 +125,10 @@ def main() -> int:
     parser.add_argument("--slow", type=float, default=1e9, metavar="SECONDS", help="name the cases that take longer")
     parser.add_argument("--words-may-change", action="store_true", help="let the judge's prose differ")
     given = parser.parse_args()
-    with gapless.config_context(convergence="warn"), threadpool_limits(1):  # the judge's sums go as BLAS cuts them
+    with (
+        gapless.config_context(convergence="warn", backend="numba"),
+        threadpool_limits(1),
+    ):  # the judge's sums go as BLAS cuts them
         if given.action == "keep":
             return keep(given.file, given.only, given.slow)
         return compare(given.file, given.only, given.slow, given.words_may_change)

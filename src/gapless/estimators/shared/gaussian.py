@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from gapless._runtime.backend import choose_backend, use_backend
 from gapless._runtime.clock import Stopwatch
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.gaussian import MomentsCertificate
@@ -56,15 +57,18 @@ class DiscriminantClassifier(CertifiedModel, ClassifierMixin, BaseEstimator):
             feature_names=getattr(self, "feature_names_in_", None), dtype=dtype,
         )  # fmt: skip
         marks = fingerprint(X, index, weight)
-        self.certificate_ = MomentsCertificate(
-            rank=rank,
-            condition=condition,
-            seconds=stopwatch.seconds,
-            fingerprint=marks,
-            statement=said,
-            arrays=arrays,
-            compile_seconds=stopwatch.compile_seconds,
-        )
+        with use_backend(
+            choose_backend(*X.shape)
+        ):  # which the certificate tells; LAPACK and BLAS are all that it takes
+            self.certificate_ = MomentsCertificate(
+                rank=rank,
+                condition=condition,
+                seconds=stopwatch.seconds,
+                fingerprint=marks,
+                statement=said,
+                arrays=arrays,
+                compile_seconds=stopwatch.compile_seconds,
+            )
 
     def _arrays_now(self) -> dict[str, np.ndarray]:
         """The attributes that are arrays of the certificate."""

@@ -118,6 +118,7 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
             n_iter=answer.n_iter,
             seconds=fitted.stopwatch.seconds,
             compile_seconds=fitted.stopwatch.compile_seconds,
+            backend=fitted.backend,
             solver=answer.method,
             fingerprint=fitted.fingerprint,
             statement=self._statement(data, alpha, dtype, columns_of_y, fitted.common),

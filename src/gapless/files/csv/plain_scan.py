@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._compile.jit import kept
+from gapless._compile.on_demand import awake
+from gapless._runtime.config import get_config
 from gapless.files.csv import scan_cells, scan_columns
 from gapless.files.csv.codes import BYTE, END, KIND, LIMIT, WHOLE, Cells, Columns, Known
 
@@ -29,7 +31,10 @@ class Scanner(NamedTuple):
 
 
 def scanner(size: int) -> Scanner:
-    """The compiled scanner, or for a file of few bytes, where none is kept, the one in Python."""
+    """The compiled scanner, or for a file of few bytes, where none is kept or numba is not here, the one in Python."""
+    few_bytes = 1 << 17  # an eighth of a second in Python: less than importing numba takes
+    if size <= few_bytes and not awake() and get_config()["backend"] != "numba":
+        return _PLAIN
     if size <= SMALL and not (kept(scan_cells.cut) and kept(scan_columns.scan_columns)):
         return _PLAIN
     return _COMPILED

@@ -6,10 +6,9 @@ Where bytes are read the caller sees to it that they are there.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
 
 from gapless._compile.jit import compiled, instruction
+from gapless._compile.on_demand import ir, types
 
 
 @instruction(lambda text, at, byte: np.uint64(sum(1 << k for k in range(64) if text[int(at) + k] == byte)))

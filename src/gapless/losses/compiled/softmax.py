@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from numba import extending
+from gapless._compile.jit import register_jitable
 
 
-@extending.register_jitable
+@register_jitable
 def softmax_row(z, y, p):
     """Write p = softmax(z) and return the loss. The largest score is subtracted first, so that nothing overflows."""
     top = z[0]
@@ -33,7 +33,7 @@ def softmax_row(z, y, p):
     return math.log(total) + (top - z[y])
 
 
-@extending.register_jitable
+@register_jitable
 def entropy_row(u, y, c):
     """-sum_k p_k ln p_k with p_k = -u_k/c for k != y, and p_y = 1 - the sum of these."""
     others = 0.0

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import llvmlite.ir as ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
-from gapless._compile.inline import inlined
+from gapless._compile.jit import inlined, instruction
+from gapless._compile.on_demand import cgutils, ir, types
 
 
 def prefetch(array: Any, i: Any) -> None:
     """Bring array[i] into the cache. It changes nothing but the time."""
 
 
-@intrinsic
+@instruction()
 def _prefetch_entry(typingctx, array, i):
     def build(context, builder, signature, arguments):
         kind = signature.args[0]

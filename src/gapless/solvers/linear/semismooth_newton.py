@@ -20,6 +20,7 @@ import numpy as np
 
 from gapless import rows as R
 from gapless._compile.jit import compiled
+from gapless._runtime.backend import numpy_in_use
 from gapless.problems.linear import LinearProblem
 from gapless.problems.linear_sums import BLOCK, n_blocks, share_blocks
 from gapless.solvers.line_search import find_step_length
@@ -122,7 +123,10 @@ class _Lagrangian:
                 return steps
             self.theta = self.theta + t * step
             z, along = self.z, self.along
-            share_blocks(lambda first, last: _move_scores(z, along, t, first, last), n_blocks(problem.n))  # noqa: B023
+            if numpy_in_use():
+                z += t * along
+            else:
+                share_blocks(lambda first, last: _move_scores(z, along, t, first, last), n_blocks(problem.n))  # noqa: B023
             self.z_is_of_theta = False
             loop.advance()
         return most
@@ -207,6 +211,9 @@ class _Lagrangian:
         band, z, along, sums = self.band, self.z, self.along, np.empty((n_blocks(self.z.size), 2))
 
         def slope_and_curvature(t: float) -> tuple[float, float]:
+            if numpy_in_use():
+                data, curvature = _sum_band_slopes(band, z + t * along, along)
+                return linear + t * square + data, square + curvature
             share_blocks(lambda first, last: _add_band_slopes(band, z, along, t, sums, first, last), len(sums))
             data, curvature = sums.sum(axis=0).tolist()
             return linear + t * square + data, square + curvature
@@ -232,6 +239,9 @@ class _Multipliers:
 
     def find(self, z: np.ndarray, band: Band) -> tuple[float, float]:
         """Compute the multipliers at z; the loss there, and sum u y."""
+        if numpy_in_use():
+            self.u, self.inside, loss, gain = _multipliers_at(band, z)
+            return loss, gain
         u, inside, sums = self.u, self.inside, np.empty((n_blocks(z.size), 2))
         share_blocks(lambda first, last: _find_multipliers(band, z, u, inside, sums, first, last), len(sums))
         loss, gain = sums.sum(axis=0).tolist()
@@ -263,6 +273,23 @@ class _Multipliers:
             self._sum = self.problem.combine(u, loop.tick)
         share_blocks(lambda first, last: np.copyto(summed[examples(first, last)], u[examples(first, last)]), blocks)
         return self._sum
+
+
+def _multipliers_at(band: Band, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """`_find_multipliers` in numpy: u, the examples strictly inside the band, the loss, and sum u y."""
+    margin = 1.0 - band.y * z
+    part = band.share + margin * band.steep
+    alpha = band.c * np.minimum(np.maximum(part, 0.0), 1.0)
+    loss = float((band.c * np.maximum(margin, 0.0)).sum())
+    return alpha * band.y, (part > 0.0) & (part < 1.0), loss, float(alpha.sum())
+
+
+def _sum_band_slopes(band: Band, z: np.ndarray, along: np.ndarray) -> tuple[float, float]:
+    """`_add_band_slopes` in numpy, at the scores z."""
+    part = band.share + (1.0 - band.y * z) * band.steep
+    within = np.minimum(np.maximum(part, 0.0), 1.0)
+    heavy = band.c * along
+    return -float((heavy * within) @ band.y), float((heavy * along)[part == within].sum()) * band.steep
 
 
 @compiled(vectorise=True)

@@ -1,0 +1,1 @@
+"""Problems whose verbs numpy computes: small data, without a compiled kernel."""

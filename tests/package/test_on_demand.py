@@ -1,0 +1,152 @@
+"""numba is imported when a kernel is asked for, and not before; afterwards a kernel is numba's dispatcher."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.package.processes import environment
+
+NAMES = """
+import sys
+import gapless
+for name in gapless.__all__:
+    getattr(gapless, name)
+import gapless.cli.app
+loaded = [name for name in ("numba", "llvmlite") if name in sys.modules]
+assert not loaded, loaded
+"""
+
+AWAKE = """
+import sys
+from gapless.problems import linear_sums, linear
+from gapless._compile.on_demand import Asleep, awake, wake
+light = linear_sums.add_mass_below
+assert type(light) is Asleep and light.__name__ == "add_mass_below" and light.__doc__ == "sum c where t < end"
+"""
+
+CALLS = (
+    AWAKE
+    + """
+import numpy as np
+t, out = np.arange(4.0), np.zeros(1)
+light(t, np.ones(4), 2.0, out, 0, 1)
+assert out[0] == 2.0 and awake()
+import numba
+kernel = linear_sums.add_mass_below
+assert isinstance(kernel, numba.core.dispatcher.Dispatcher) and kernel is light.awake()
+left = [name for room, module in list(sys.modules.items()) if room.startswith("gapless.")
+        for name, value in vars(module).items() if type(value) is Asleep]
+assert not left, left
+assert light.overloads is kernel.overloads  # questions are handed on
+"""
+)
+
+PICKLED = (
+    AWAKE
+    + """
+import copy, pickle
+before = pickle.loads(pickle.dumps(light))
+assert before is light
+written = pickle.dumps(light)
+wake()
+assert pickle.loads(written) is linear_sums.add_mass_below
+assert pickle.loads(pickle.dumps(light)) is linear_sums.add_mass_below
+"""
+)
+
+#: A kernel that still names the light object of another: what another thread's import may leave.
+LEFT = (
+    AWAKE
+    + """
+import numpy as np
+wake()
+
+def twice(t, c, end, out):
+    light(t, c, end, out, 0, 1)
+    light(t, c, end, out, 0, 1)
+
+import numba
+out = np.zeros(1)
+numba.njit(twice)(np.arange(4.0), np.ones(4), 3.0, out)
+assert out[0] == 3.0
+"""
+)
+
+THREADS = (
+    AWAKE
+    + """
+import threading
+import numpy as np
+barrier, found = threading.Barrier(8), []
+def ask():
+    out = np.zeros(1)
+    barrier.wait()
+    linear_sums.add_mass_below(np.arange(4.0), np.ones(4), 2.0, out, 0, 1)
+    found.append(out[0])
+threads = [threading.Thread(target=ask) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert found == [2.0] * 8, found
+"""
+)
+
+#: The alarm comes while numba is imported; its handler raises in the main thread, as that of Ctrl-C does.
+STOPPED = (
+    AWAKE
+    + """
+import signal, time
+import numpy as np
+
+class Stop(Exception):
+    pass
+
+def stop(number, frame):
+    raise Stop
+
+signal.signal(signal.SIGALRM, stop)
+out, stopped = np.zeros(1), 0
+for delay in (0.02, 0.05, 0.1):
+    signal.setitimer(signal.ITIMER_REAL, delay)
+    try:
+        wake()
+    except Stop:
+        stopped += 1
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+assert stopped
+linear_sums.add_mass_below(np.arange(4.0), np.ones(4), 2.0, out, 0, 1)
+assert out[0] == 2.0
+"""
+)
+
+INTERPRETED = (
+    AWAKE
+    + """
+import types
+wake()
+assert isinstance(linear_sums.add_mass_below, types.FunctionType)
+"""
+)
+
+
+def run(code: str, **changes: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(**changes),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("code", [NAMES, CALLS, PICKLED, LEFT, THREADS, STOPPED], ids=range(6))
+def test_numba_on_demand(code):
+    run(code, GAPLESS_QUIET="1")
+
+
+def test_where_nothing_is_compiled_a_kernel_is_its_function():
+    run(INTERPRETED, NUMBA_DISABLE_JIT="1")
