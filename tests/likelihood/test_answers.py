@@ -191,9 +191,11 @@ def test_resuming():
     model = fit(X, y, warm_start=True)
     np.testing.assert_allclose(model.fit(X, y).coef_, first.coef_, rtol=1e-9)
     assert model.n_iter_[0] <= 1
-    penalised = LogisticRegression(C=1.0).fit(X, y)
+    penalised = LogisticRegression(C=1.0, tol=1e-12).fit(X, y)
     np.testing.assert_allclose(fit(X, y, init=penalised).coef_, first.coef_, rtol=1e-9)
-    np.testing.assert_allclose(LogisticRegression(C=1.0, init=first).fit(X, y).coef_, penalised.coef_, rtol=1e-6)
+    np.testing.assert_allclose(
+        LogisticRegression(C=1.0, tol=1e-12, init=first).fit(X, y).coef_, penalised.coef_, rtol=1e-6
+    )
 
 
 def test_a_large_C_tends_to_it():

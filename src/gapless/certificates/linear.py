@@ -129,7 +129,7 @@ class Certificate(BaseCertificate):
             "time_limit": f"stopped at time_limit after {passes}",
         }.get(self.status, f"{self.status.replace('_', ' ')} after {passes}")
         parts = [how, self._duration, self.solver]
-        if self.backend != "cpu":
+        if self.backend not in ("cpu", "cpu numpy"):
             parts.append(self.backend)
         return ", ".join(part for part in parts if part)
 

@@ -38,15 +38,22 @@ def plan_stages(problem: KernelDual, stop: Stop, positive: bool, exact: bool = F
         return [Stage(0.0)]
     if problem.n_points > KERNEL_THRESHOLDS.small_points or problem.gram.single is not None:
         return [Stage(stop.relative_gap)]
-    factored, last = problem.kind == "c_svc", min(1e-9, stop.relative_gap)
     if exact:
-        return [
-            Stage(1e-3, brief=True, cholesky=factored, polish=True),
-            Stage(1e-6, polish=True),
-            Stage(last, polish=True),
-        ]
+        return _plan_exact(problem, stop, positive)
+    factored, last = problem.kind == "c_svc", min(1e-9, stop.relative_gap)
     gaps = [max(stop.relative_gap, gap) for gap in (1e-9, 1e-6, last)]
     return [Stage(gaps[0], brief=True, cholesky=factored), *(Stage(gap) for gap in dict.fromkeys(gaps[1:]))]
+
+
+def _plan_exact(problem: KernelDual, stop: Stop, positive: bool) -> list[Stage]:
+    """The stages of a small problem that lead to machine precision; none for another one."""
+    if not positive or problem.n_points > KERNEL_THRESHOLDS.small_points or problem.gram.single is not None:
+        return []
+    return [
+        Stage(1e-3, brief=True, cholesky=problem.kind == "c_svc", polish=True),
+        Stage(1e-6, polish=True),
+        Stage(min(1e-9, stop.relative_gap), polish=True),
+    ]
 
 
 def solve_kernel(
@@ -67,7 +74,7 @@ def solve_kernel(
     loop = Loop(Stop(stages[0].gap, stop.passes, stop.seconds), watch)
     search = _Search(problem, stop, loop, positive, start)
     with np.errstate(all="ignore"):
-        status = search.run(stages)
+        status = search.run(stages, _plan_exact(problem, stop, positive) if not exact else [])
         beta, scores, figures = search.evaluate()
     scalars, primal, _, gap = figures
     known = search.known
@@ -91,16 +98,17 @@ class _Search:
         self.known = ApproximateScores(np.zeros(0), np.zeros(0))
         self.hard = False  #: the polish did not settle from SMO's point, nor from that of the Cholesky factor
 
-    def run(self, stages: list[Stage]) -> Status | None:
-        """Run the stages until one ends the fit; returns the status where the loop ended it."""
+    def run(self, stages: list[Stage], again: list[Stage]) -> Status | None:
+        """Run the stages until one ends the fit, and others from the beginning where the gap is not reached; returns the status
+        where the loop ended it."""
         loop = self.loop
         try:
             if not np.isfinite(self.problem.R2):
                 loop.record(np.zeros(2), self.beta, np.inf, -np.inf, ends=False)
                 loop.end("not_finite")
-            for stage in stages:
-                if self._run_stage(stage):
-                    break
+            self._run_stages(stages)
+            if again and self.loop.n_iter < self.stop.passes and not self._reaches(self._figures_now()):
+                self._start_again(again)
             return None
         except Ended:
             pass
@@ -108,6 +116,23 @@ class _Search:
             loop.interrupt()
         self.beta, self.scores = self.beta if loop.best_u is None else loop.best_u, None
         return loop.status
+
+    def _run_stages(self, stages: list[Stage]) -> None:
+        for stage in stages:
+            if self._run_stage(stage):
+                return
+
+    def _start_again(self, stages: list[Stage]) -> None:
+        """A rougher point may lead the polish to a free set that a finer one hides: costs of 1 and 1e-9 stalled at 1e-10."""
+        before, gap = self.beta, self._figures_now().gap
+        self.start, self.hard = None, False
+        self._run_stages(stages)
+        if not self._figures_now().gap <= gap:
+            self.beta, self.scores = before, None
+
+    def _figures_now(self) -> KernelFigures:
+        scores = self.problem.scores(self.beta) if self.scores is None else self.scores
+        return self._figures(self.beta, scores)
 
     def _run_stage(self, stage: Stage) -> bool:
         """SMO and the polish; True where no further stage is needed."""
