@@ -143,6 +143,8 @@ def short_of_memory(number: int) -> dict[str, Any]:
     """Fits under RLIMIT_AS, at limits from next to nothing to nearly enough: MemoryError or a model; then a fit that has room."""
     import resource
 
+    import numba  # noqa: F401  whose library cannot be loaded in little memory, which is an OSError of its own
+
     random = np.random.default_rng(number)
     wrong, refused, fitted = [], 0, 0
     held = resource.getrlimit(resource.RLIMIT_AS)

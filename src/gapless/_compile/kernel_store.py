@@ -26,7 +26,6 @@ from gapless._compile import processor as _processor
 from gapless._compile.kernel_keys import PACKAGE, module_key, verbs_key
 from gapless._compile.on_demand import awake
 from gapless._runtime import clock
-from gapless._runtime.backend import numpy_in_use
 
 
 class Places(NamedTuple):
@@ -248,10 +247,7 @@ def target() -> str:
 
 
 def backend() -> str:
-    """What a certificate says of the machine: "cpu" where kernels are for the host's own processor, else their level too; "cpu
-    numpy" where numpy computed and no kernel ran."""
-    if numpy_in_use():
-        return "cpu numpy"
+    """What a certificate says of kernels: "cpu" where they are for the host's own processor, else their level too."""
     if not awake():
         return "cpu"  # no kernel has run
     return "cpu" if level() == _processor.HOST else f"cpu {level()}"

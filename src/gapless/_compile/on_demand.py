@@ -125,8 +125,7 @@ def _wake() -> None:
         if _state.awake:
             return
         with clock.standing_still():
-            import_module("numba")
-            import_module("gapless._compile.kernel_cache")
+            _import_numba()
         while True:
             with _state.lists:
                 actions, _state.waiting = _state.waiting, []
@@ -136,6 +135,19 @@ def _wake() -> None:
             for action in actions:
                 action()
         _replace_sleepers()
+
+
+def _import_numba() -> None:
+    """Import it, or forget the parts that are here: of modules that are half made the next import would make nothing."""
+    before = set(sys.modules)
+    try:
+        import_module("numba")
+        import_module("gapless._compile.kernel_cache")
+    except BaseException:
+        for name in set(sys.modules) - before:
+            if name.partition(".")[0] in ("numba", "llvmlite") or name.startswith("gapless._compile."):
+                del sys.modules[name]
+        raise
 
 
 def _replace_sleepers() -> None:

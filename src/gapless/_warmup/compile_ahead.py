@@ -8,10 +8,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
+import gapless
 from gapless._compile import kernel_store as store
 from gapless._compile.processor import HOST
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.config import config_context
 from gapless._warmup.names import CALLS, KINDS, parse_names
 from gapless._warmup.step import Step
 
@@ -48,7 +48,7 @@ def warmup(
     for done, step in enumerate(steps):
         if progress is not None:
             progress(step.what, done, len(steps))
-        with config_context(backend="numba"):
+        with gapless.config_context(backend="numba"):
             step.run()
     if store.level() == HOST:
         store.keep_to_host()

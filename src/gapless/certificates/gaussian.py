@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless._compile.kernel_store import backend
+from gapless._compile.backend import backend
 from gapless._runtime.results import result
 from gapless._runtime.written import written
 from gapless.certificates.base import NO_KEY, WithoutGap

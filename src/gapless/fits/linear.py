@@ -54,14 +54,22 @@ def fit_linear(
 ) -> LinearFit:
     """Fit a linear classifier; ``start`` is a fitted model or certificate whose coefficients and dual point it resumes from."""
     frame = Frame(request.stop, request.n_jobs)
-    with use_backend(_choose_backend(request, X)):
-        with frame.running():
-            data = encode_linear(request, X, y, sample_weight, start, watch)
-            if request.loss == "logistic" and data.labels.n_classes > 2:
-                request = replace(request, loss="softmax")
-            parts = fit_parts(request, data, frame)
-            named = data.fingerprint()
-        return decode(request, data, parts, named, X.shape[1], feature_names, frame.stopwatch)
+
+    def fit_on(backend: str) -> LinearFit:
+        with use_backend(backend):
+            with frame.running():
+                data = encode_linear(request, X, y, sample_weight, start, watch)
+                softmax = request.loss == "logistic" and data.labels.n_classes > 2
+                own = replace(request, loss="softmax") if softmax else request
+                parts = fit_parts(own, data, frame)
+                named = data.fingerprint()
+            return decode(own, data, parts, named, X.shape[1], feature_names, frame.stopwatch)
+
+    chosen = _choose_backend(request, X)
+    found = fit_on(chosen)
+    if chosen == "numpy" and found.certificate.status == "not_finite":
+        return fit_on("numba")  # whose sums may keep what numpy's products lost, at the ends of the floats
+    return found
 
 
 def _choose_backend(request: LinearRequest, X: Any) -> str:
