@@ -85,6 +85,10 @@ def certify_least_squares(
     r2 = r_squared(rss, problem.tss, problem.mass, problem.largest)
     finite = bool(np.isfinite(rss).all())
     targets: list[Target] = []
+    if not finite and problem.alpha.min() > 0.0:  # the residuals overflow: nothing is known of the gap
+        unknown = dict.fromkeys(("primal", "dual", "gap", "relative_gap"), math.nan)
+        lost = (Target("not_finite", float(rss[k]), float(r2[k]), math.inf, **unknown) for k in range(problem.K))
+        return tuple(lost), np.zeros((problem.K, problem.n))
     if finite and problem.alpha.min() > 0.0:
         dual = np.empty((problem.K, problem.n)) if problem.K > 1 else None
         same = np.dtype(dtype) == np.float64 and np.array_equal(b, solution[1])
