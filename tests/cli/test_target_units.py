@@ -49,16 +49,14 @@ def test_every_family_chooses_and_predicts_alike(tmp_path):
         assert [each["setting"] for each in answer["compared"]] == [each["setting"] for each in first["compared"]]
         assert answer["estimator"] == first["estimator"]
         for ours, theirs in zip(answer["compared"], first["compared"]):
-            # The regression by a kernel ends at a gap of 1e-4, the others have closed forms or count.
-            alike = 1e-5 if ours["model"] == "RBF SVR" else 1e-6
-            assert ours["validation"] / times == pytest.approx(theirs["validation"], rel=alike)
+            assert ours["validation"] / times == pytest.approx(theirs["validation"], rel=1e-6)
             assert ours["test"]["root_mean_square"] / times == pytest.approx(
-                theirs["test"]["root_mean_square"], rel=alike
+                theirs["test"]["root_mean_square"], rel=1e-6
             )
-            assert ours["test"]["r2"] == pytest.approx(theirs["test"]["r2"], rel=alike)
+            assert ours["test"]["r2"] == pytest.approx(theirs["test"]["r2"], rel=1e-6)
         assert answer["baseline"]["validation"] / times == pytest.approx(first["baseline"]["validation"], rel=1e-6)
         assert answer["chance"]["p_value"] == pytest.approx(first["chance"]["p_value"], rel=1e-4)
-        np.testing.assert_allclose(called, wanted, rtol=0, atol=1e-4 * np.ptp(wanted))  # SVR: a gap of 1e-4
+        np.testing.assert_allclose(called, wanted, rtol=0, atol=1e-4)
 
 
 def test_the_spread():
