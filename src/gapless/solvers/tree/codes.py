@@ -219,6 +219,8 @@ def prepare_columns(X: Any, categorical: np.ndarray | None = None, bins: int | N
     A category is never put into a bin with others.
     """
     n, d = X.shape
+    if sparse.issparse(X) and n * d <= TREE_THRESHOLDS.dense_values:
+        X = X.toarray()  # one column of a sparse matrix after the other takes longer than ranking them
     thin = sparse.issparse(X)
     limit = n if bins is None else int(bins)
     kinds = np.zeros(d, dtype=np.bool_) if categorical is None else np.asarray(categorical, dtype=np.bool_)
