@@ -136,7 +136,7 @@ def evaluate(
     gap = _unused_weight(c, beta, h_low, h_high) + moved + price
     if not feasible:
         dual, gap = Interval(-math.inf, -math.inf), Interval(math.inf, math.inf)
-    sizes = abs(primal.up) + float(np.abs(problem.tau_high) @ beta) + square.up + loss.up
+    sizes = abs(primal.up) + float(np.abs(problem.tau_high) @ beta) + abs(square).up + loss.up
     wobble = float(np.maximum(np.abs(low_f), np.abs(high_f)).max(initial=0.0) + top.up)
     rough = max(rough, float(off.max(initial=0.0))) + 2.0 * UNIT * (wobble + abs(b) + abs(t))
     rough *= float(np.abs(u).sum()) + float(c.sum())

@@ -84,10 +84,7 @@ def recompute(case: SquaresData) -> Figures:
         cosine = np.maximum(cosine, np.divide(np.abs(slope), edge, out=np.zeros(S), where=edge > 0))
     terms = np.abs(case.W) @ raw + np.abs(case.b) * math.sqrt(mass)
     # No room grows with coefficients that the data cannot see.
-    seen = np.minimum(terms, 2.0 * _seen(case, raw, raw, mean, mass, np.sqrt(size2)))
-    if at_most(case.d, case.most_columns) and (seen < terms).any():  # the shortest model in the units of the columns
-        ones = np.ones(d)
-        seen = np.maximum(seen, np.minimum(terms, 2.0 * _seen(case, raw, ones, mean, mass, np.sqrt(size2))))
+    seen = np.minimum(terms, 2.0 * _seen(case, raw, mean, mass, np.sqrt(size2)))
     error = gamma(d + 4) * seen + 2.0 * gamma(2) * np.sqrt(size2)
     unit = 2.0**-24 if case.document["dtype"] == "float32" else 0.0
     sums = gamma(2048 + count / 256)
@@ -102,17 +99,17 @@ def recompute(case: SquaresData) -> Figures:
     return Figures(mass, count, raw2.sum(), rss, tss, cosine, size2, rss_room, room, noise, varies)
 
 
-def _seen(
-    case: SquaresData, raw: np.ndarray, unit: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray
-) -> np.ndarray:
-    """sum_j |w_j| |x_j| + |b| |1| of the part of each model that changes a score, with columns in some units, and of its best
-    offset."""
-    W, root = case.W, math.sqrt(mass)
-    if case.d <= case.most_columns:
-        V = visible(case, unit)
-        scaled = (W * unit) @ V @ V.T
-        W = np.divide(scaled, unit, out=np.zeros_like(scaled), where=unit > 0)
-    return np.abs(W) @ raw + (sizes + np.abs(W) @ np.abs(mean) * root if case.free else 0.0)
+def _seen(case: SquaresData, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray) -> np.ndarray:
+    """sum_j |w_j| |x_j| + |b| |1| of the part of each model that changes a score, and of its best offset; of the shortest such
+    model with columns of length 1, or in the units of the data, where that is more."""
+    root, found, W = math.sqrt(mass), np.zeros(case.S), case.W
+    for unit in (raw, np.ones(case.d)):
+        if case.d <= case.most_columns:
+            V = visible(case, unit)
+            scaled = (case.W * unit) @ V @ V.T
+            W = np.divide(scaled, unit, out=np.zeros_like(scaled), where=unit > 0)
+        found = np.maximum(found, np.abs(W) @ raw + (sizes + np.abs(W) @ np.abs(mean) * root if case.free else 0.0))
+    return found
 
 
 def target_claims(case: SquaresData, found: Figures, exact: list[ExactTarget] | None) -> None:

@@ -211,23 +211,24 @@ class PerceptronCase(Case):
         return wrong
 
     def _outvoted(self, y: np.ndarray, k: int) -> tuple[int, int]:
-        """Least and most rows on the wrong side of the vote: a score near 0, where a voter is not 0, may be for either side."""
+        """Least and most rows on the wrong side of the vote: a score near 0 may be for either side, one of zeros is for none."""
         first = sum(self.problem["voters"][:k])
         part = slice(first, first + self.problem["voters"][k])
         votes = self.arrays["votes"][part].astype(np.float64)
         voters = self.arrays["voters"][part] * np.append(np.ones(self.d), self.constant)
         # Sides do not depend on lengths. Of the voters 1024 at a time have scores in 16 MB.
         voters = np.ldexp(voters, -np.frexp(np.abs(voters).max(axis=1, keepdims=True))[1])
-        W, b, some, step = voters[:, : self.d], voters[:, self.d], voters.any(axis=1), 1024
+        W, b, step = voters[:, : self.d], voters[:, self.d], 1024
         low = high = 0
         for block in self.rows.blocks():
             rows, margin, room = place(block), np.zeros(block.n), np.zeros(block.n)
             for at in (slice(start, start + step) for start in range(0, len(W), step)):
                 z = block.scores(W[at]) + b[at]
-                off = 2.0 * gamma(block.depth + 8) * (block.absolute().scores(np.abs(W[at]) + TINY) + np.abs(b[at]))
+                size = block.absolute().scores(np.abs(W[at])) + np.abs(b[at])
+                off = 2.0 * gamma(block.depth + 8) * size
                 sure = np.abs(z) > off
                 margin += y[rows] * (np.where(sure, np.sign(z), 0.0) @ votes[at])
-                room += (~sure & some[at]) @ votes[at]
+                room += (~sure & (size != 0.0)) @ votes[at]
             low += int(np.count_nonzero(self.counted[rows] & (margin + room <= 0.0)))
             high += int(np.count_nonzero(self.counted[rows] & (margin - room <= 0.0)))
         return low, high
