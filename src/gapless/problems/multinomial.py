@@ -26,7 +26,8 @@ from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
 from gapless.losses.compiled.softmax import entropy_row, softmax_row
 from gapless.numbers import UNIT, gamma, length_of
-from gapless.problems.linear import OverRows, constant_feature, largest_norm2
+from gapless.problems.examples.over_rows import OverRows
+from gapless.problems.linear import constant_feature, largest_norm2
 from gapless.problems.linear_sums import BLOCK, n_blocks
 
 Tick = Callable[[], None] | None

@@ -191,7 +191,7 @@ class _Lagrangian:
             ridge = (1e-10 * mass if mass > 0.0 else 0.01 * float(problem.c.sum())) / delta
         single = not problem.free and problem.mass(inside) * problem.R2 <= SINGLE_PRECISION_MASS * delta
         system = NewtonSystem(
-            problem.rows,
+            problem,
             problem.c,
             inside,
             ridge,

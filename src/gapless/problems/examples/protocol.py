@@ -1,0 +1,166 @@
+"""The verbs: what a solver and a certificate ask of all examples at once.
+
+A solver is written once and runs wherever the examples are: in memory by kernels or by numpy, in blocks of a file, on the
+workers of a cluster, on a GPU.  It therefore never reads rows and holds no vector with an entry for each example.  It asks the
+problem for sums over all examples, which have as many entries as there are features (or classes), and gets
+
+    theta, gradients, Gram matrices, values      arrays and numbers: they come to the solver
+    scores, weights, dual points, sides          **handles**: they stay where the rows are
+
+A handle is whatever the problem makes of it: an array, a list of arrays, futures.  A solver may keep it, hand it back to the
+problem it came from, and drop it.  It does not look inside, and its type is the problem's own affair; in memory it is an
+array, so that a handle costs nothing there.  Where a verb has ``out``, the handle given may be written over and is returned.
+A handle that is recorded in the loop is copied by its ``copy()``, unless it comes as a function that makes it at the end.
+
+    examples          verbs                                                                    passes over X
+    `Examples`        shape and costs of a pass; sums, counts, choices of a vector                 0
+                      `combine` (X'u), `curve` (X'DXp), `gram` (X'DX), `squares` (its diagonal)    1 each
+                      `take`, `products`: few examples, at hand, where these are fewer than the features
+    `LinearExamples`  `loss_and_gradient` at theta (scores, l' and l'' stay)                       1
+                      `slopes_along` a step at several lengths; `dual_at`, `repair`, `dual`        0
+                      `sample`: a smaller problem in memory, for a start
+    `Band`            hinge: multipliers, who is inside the band, slopes, new multipliers          0, but for sums of rows
+    `SoftmaxExamples` the same for K scores: `move_to`, `slopes_along`, `move`, `hessian`
+    `LeastSquares`    `moments`, `residuals` (and their gradient), `triangle`                      1 each
+    all of them       `primal`, `dual`, `rounding` for the certificate, `fetch` for the user       0
+
+Rules for who implements them.  A sum over blocks is added in the order of the blocks, not as they arrive: any number of
+workers gives the same bits.  ``steps_at_once`` says how many step lengths one pass should answer: 1 in memory, where an answer
+costs little, some 33 where it costs a round.  ``tick`` is called at least every 0.2 s of work, and may raise.  `rounding` bounds
+P - D as computed, so that it has to know how long the sums are.  A problem that cannot keep a verb's promise raises; it does
+not approximate.
+
+Rules for who uses them.  No array of length n: `tests/problems/test_examples.py` runs the solvers on rows in blocks and
+watches what they allocate.  Examples that come to the solver (`take`, `products`) are fewer than the features.  Nothing is
+chosen by what a handle is; a choice is made by shape, and by the costs that the problem states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+Handle = Any
+Tick = Callable[[], None] | None
+
+
+class Examples(Protocol):
+    """What problems of one and of several scores have in common."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def d(self) -> int: ...
+    @property
+    def free(self) -> bool:
+        """Whether the offset is not penalised."""
+
+    @property
+    def constant(self) -> float:
+        """The value of the constant feature; 0 without an offset."""
+
+    @property
+    def sparse(self) -> bool: ...
+    @property
+    def stored(self) -> int:
+        """The values that the rows keep."""
+
+    @property
+    def R2(self) -> float:
+        """The largest |x_i|^2, without the constant feature where the offset is free."""
+
+    @property
+    def curve_cost(self) -> float:
+        """What `curve` costs, in ns of one core, by shape."""
+
+    def gram_cost(self, m: int) -> float:
+        """What `gram` of m examples costs."""
+
+    def use_fast_copy(self, large: int | None = None, many: bool = True) -> None:
+        """Many passes follow."""
+
+    # vectors
+    def sum(self, vector: Handle) -> float: ...
+    def count(self, vector: Handle) -> int:
+        """The entries that are not 0, or True."""
+
+    def above(self, vector: Handle, share: float) -> Handle:
+        """The examples whose entry is above this share of the largest."""
+
+    def masked(self, weights: Handle, inside: Handle | None, scale: float) -> Handle:
+        """scale x weights of the examples inside, 0 for the others."""
+
+    def weigh_norms2(self, weights: Handle) -> float:
+        """sum_i weights_i |x_i|^2"""
+
+    # sums over rows
+    def combine(self, u: Handle, tick: Tick = None) -> np.ndarray: ...
+    def curve(self, weights: Handle, p: np.ndarray, tick: Tick = None) -> np.ndarray: ...
+    def squares(self, weights: Handle, tick: Tick = None) -> np.ndarray: ...
+    def gram(
+        self, weights: Handle, inside: Handle | None = None, tick: Tick = None, *, single: bool = False
+    ) -> np.ndarray:
+        """sum over the examples inside of weights_i x_i x_i'; ``single``: float32 will do."""
+
+    def gram_of_sample(
+        self, weights: Handle, size: int, tick: Tick = None, *, single: bool = False
+    ) -> tuple[np.ndarray, float]:
+        """`gram` of some examples, always the same, and the sum of their weights."""
+
+    # few examples
+    def take(self, weights: Handle, inside: Handle | None) -> Any:
+        """The examples inside as rows in memory, their weights and their numbers."""
+
+    def products(self, tick: Tick = None) -> np.ndarray:
+        """X X' of all examples."""
+
+
+class LinearExamples(Examples, Protocol):
+    """One score for each example; see `problems/linear` for P and D."""
+
+    @property
+    def loss(self) -> Any: ...
+    @property
+    def steps_at_once(self) -> int:
+        """Step lengths that one pass over the scores answers."""
+
+    @property
+    def c(self) -> Handle:
+        """The cost of each example."""
+
+    @property
+    def masses(self) -> tuple[float, float]:
+        """The costs of the positive and of the negative examples."""
+
+    @property
+    def one_class(self) -> bool: ...
+    @property
+    def sums_like_combine(self) -> bool: ...
+
+    def new_vector(self) -> Handle: ...
+    def new_point(self) -> Any:
+        """Room for scores z and the derivatives g = c l' and h = c l'' there: three handles."""
+
+    def loss_and_gradient(self, theta: np.ndarray, at: Any, tick: Tick = None) -> tuple[float, np.ndarray]: ...
+    def scores(self, theta: np.ndarray, tick: Tick = None, out: Handle | None = None) -> Handle: ...
+    def slopes_along(self, at: Any, along: Handle, ts: Sequence[float]) -> list[tuple[float, float]]:
+        """Slope and curvature of the loss at z + t along, for each t; g and h are written over."""
+
+    def dual_at(self, at: Any, out: Handle | None = None) -> Handle:
+        """-g, repaired; into ``out``, which may be h."""
+
+    def repair(self, u: Handle, out: Handle | None = None) -> Handle: ...
+    def dual(self, u: Handle, primal: float, combined: np.ndarray | None = None) -> float: ...
+    def dual_from_primal(self, theta: np.ndarray, z: Handle | None = None) -> Handle: ...
+    def primal(self, theta: np.ndarray, z: Handle | None = None) -> float: ...
+    def primal_at_zero(self) -> float: ...
+    def penalty(self, theta: np.ndarray) -> float: ...
+    def penalty_along(self, theta: np.ndarray, step: np.ndarray) -> tuple[float, float]: ...
+    def gradient(self, theta: np.ndarray, data_part: np.ndarray) -> np.ndarray: ...
+    def offset_bound(self, primal: float) -> float: ...
+    def rounding(self, theta: np.ndarray, z: Handle, u: Handle, combined: np.ndarray, primal: float) -> float: ...
+    def sample(self, m: int, order: np.ndarray | None = None) -> LinearExamples: ...
+    def scale_costs(self, factor: float) -> LinearExamples:
+        """The same examples at other costs."""
