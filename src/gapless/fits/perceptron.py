@@ -9,8 +9,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
+from gapless._runtime.backend import use_backend
 from gapless._runtime.clock import Stopwatch, now
+from gapless._runtime.config import get_config
 from gapless._runtime.threads import map_threads, one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.model_document import encode_float, statement
@@ -71,7 +74,7 @@ def fit_perceptron(
     """Fit one class after the other; ``start`` has a line (w, b) for each."""
     frame = Frame(Stop(0.0, request.passes, request.seconds), request.n_jobs)
     positives = encoded.labels.positives
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with use_backend(_choose_backend(request, encoded)), one_blas_thread(), np.errstate(all="ignore"):
         rows = LearningRows(request, encoded)
         watch = _PassWatch(interruption, note, frame.stopwatch.started)
 
@@ -81,12 +84,25 @@ def fit_perceptron(
         parts = _no_worse_than_constants(rows, map_threads(fit_class, range(len(positives)), request.n_jobs))
         weights = encoded.weights if encoded.weighted else None
         named = fingerprint(encoded.X, encoded.labels.index, weights)
-    certificate = _certificate(request, encoded, parts, _arrays(request, parts, start), named, frame.stopwatch)
+        certificate = _certificate(request, encoded, parts, _arrays(request, parts, start), named, frame.stopwatch)
     longest = max(parts, key=lambda part: part.run.passes)
     return PerceptronFit(
         certificate.arrays["coef"], certificate.arrays["intercept"], certificate, longest.history,
         [part.trace for part in parts], np.array([part.run.lag for part in parts]), longest.run.visits,
     )  # fmt: skip
+
+
+def _choose_backend(request: PerceptronRequest, encoded: EncodedRows) -> str:
+    """numpy for a plain fit to few dense rows that looks for no proof, by their shape alone or as the settings ask."""
+    plain = request.variant == "plain" and request.penalty is None and not request.traced
+    if sparse.issparse(encoded.X) or not (plain and request.heeds_tol):
+        return "numba"
+    asked = get_config()["backend"]
+    if asked != "auto":
+        return str(asked)
+    n, d = encoded.X.shape
+    few = n * d * len(encoded.labels.positives) <= PERCEPTRON_THRESHOLDS.in_order_values
+    return "numpy" if few else "numba"
 
 
 def _arrays(request: PerceptronRequest, parts: list[_Part], start: np.ndarray) -> dict[str, np.ndarray]:
@@ -257,7 +273,8 @@ def _run_to_end(data: LearningRows, run: Run, loop: Loop, y: np.ndarray, note: A
             if ending != "ask" and not (plain and not asked and _is_wanted(data, run, ending)):
                 return RunEnding(status, None, known, asked)
             asked = True
-            witness, known = ask_separability(data, y)
+            with use_backend("numba"):
+                witness, known = ask_separability(data, y)
             if witness is not None:
                 return RunEnding("infeasible", witness, None, asked)
             if ending != "ask" and (ending != "still" or known is None or task.heeds_tol):
