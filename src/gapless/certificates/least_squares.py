@@ -143,7 +143,7 @@ def _cosines(
     """The targets' figures without a gap, of a model that is kept in float32 or not."""
     rss = problem.rss(left)
     r2 = r_squared(rss, problem.tss, problem.mass, problem.largest)
-    finite = bool(np.isfinite(rss).all())
+    finite = bool(np.isfinite([*rss, *problem.tss, *problem.length]).all())
     cosine = problem.orthogonality(left, gradient)
     room_of = problem.orthogonality_error(left, problem.residual_error(*model, 2.0**-24 if single else 0.0))
     targets = []

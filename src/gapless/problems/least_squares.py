@@ -152,18 +152,20 @@ class LeastSquares:
     @lazy
     def _of_targets(self) -> np.ndarray:
         starts = range(0, self.n, GAP_ROWS)
-        parts = np.zeros((max(1, len(starts)), 4, self.K))
+        parts = np.zeros((max(1, len(starts)), 5, self.K))
 
         def part(p: int) -> None:
             stop = min(self.n, starts[p] + GAP_ROWS)
             Y, s = self.Y[starts[p] : stop], None if self.s is None else self.s[starts[p] : stop]
-            for k, squares in enumerate((Y * Y, (Y - self.mean_y) ** 2)):
-                parts[p, k] = squares.sum(axis=0) if s is None else s @ squares
-            parts[p, 2] = np.abs(Y if self.common is None else Y + self.common).max(axis=0)
-            parts[p, 3] = np.abs(Y - self.Y[0]).max(axis=0) if self.offset else parts[p, 2]
+            for k, values in enumerate((Y * Y, (Y - self.mean_y) ** 2, Y - self.mean_y)):
+                parts[p, k] = values.sum(axis=0) if s is None else s @ values
+            parts[p, 3] = np.abs(Y if self.common is None else Y + self.common).max(axis=0)
+            parts[p, 4] = np.abs(Y - self.Y[0]).max(axis=0) if self.offset else parts[p, 3]
 
         run_in_parts(part, len(starts))
-        return np.vstack([parts[:, :2].sum(axis=0), parts[:, 2:].max(axis=0)])
+        square, about, off = parts[:, :3].sum(axis=0)
+        about = np.maximum(about - off * (off / self.mass), 0.0)  # the mean is rounded: about it equal values vary
+        return np.vstack([square, about, parts[:, 3:].max(axis=0)])
 
     def centred_residuals(
         self, W: np.ndarray, tick: Callable[[], None] | None = None

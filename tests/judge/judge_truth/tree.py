@@ -251,8 +251,10 @@ class _Tree:
             lies.unless(len(self.rows[t]) >= self.problem["min_split"], "min_split")
         self.pruned(inner)
         drawn = not self.case.block["best"]
-        limits = (self.problem["min_leaf"] - 1, number(self.problem["min_weight"]), self.least)
-        if drawn and not (self.problem["exact"] and not any(limits)):  # a split that was drawn may fail a limit
+        limits = (self.problem["min_leaf"] - 1, number(self.problem["min_weight"]), self.least, self.price)
+        if drawn and not (
+            self.problem["exact"] and not any(limits)
+        ):  # one that was drawn may fail a limit, or be pruned
             return
         bests = {t: self.best(t) for t in range(N) if self.leaf[t] or not drawn}
         for t in inner if not drawn else ():

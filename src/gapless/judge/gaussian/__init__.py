@@ -189,7 +189,8 @@ class GaussianCase(Case):
         if self.problem["rule"] in ("shared", "spherical"):
             by = wanted if self.problem["pooled_by"] == "priors" else share
             S, room = np.tensordot(by, each, 1), np.tensordot(by, spread, 1)
-            room = self._capped_covariance(room, S)
+            deviation = np.sqrt(np.diag(S))  # of all classes: a column may vary in one, another in others
+            room = self._capped_covariance(room + 64.0 * d * UNIT * np.outer(deviation, deviation), S)
             if spherical:
                 S, room = np.array([[np.trace(S) / d]]), np.array([[np.trace(room) / d]])
             self._within("covariance", claimed[0], S, room)

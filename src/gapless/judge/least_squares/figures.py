@@ -173,6 +173,7 @@ def gap_claims(case: SquaresData, figures: Figures, in_fractions: bool) -> None:
             primal, dual, gap = exact.floats() or (primal, dual, gap)
         values = {name: number(target[name]) for name in ("primal", "dual", "gap", "relative_gap", "rounding")}
         size, null = size_of(primal, dual), (figures.tss if case.free else figures.size2)[k] / case.alpha[k]
+        null += figures.mass / case.alpha[k] * 2.0**-1000  # squares that underflow, as often as they cost
         rough, own = _rough(case, k, figures, found.gap.up)
         most = ROUNDING_FACTOR * (found.textbook + rough)
         if math.isfinite(values["gap"]):  # else nothing is claimed

@@ -54,9 +54,9 @@ def best_claims(case: TreeData, exact: bool) -> None:
 
 
 def reasons_known(case: TreeData) -> bool:
-    """A split that was drawn may fail the limits of leaves and of gains; else there is one wherever there is a cut."""
-    fewest = number(case.parameters.get("min_impurity_decrease") or 0.0)
-    limits = (case.problem["min_leaf"] - 1, number(case.problem["min_weight"]), fewest)
+    """A split that was drawn may fail the limits of leaves and gains, or be pruned; else there is one wherever there is a cut."""
+    gains = (number(case.parameters.get(name) or 0.0) for name in ("min_impurity_decrease", "ccp_alpha"))
+    limits = (case.problem["min_leaf"] - 1, number(case.problem["min_weight"]), *gains)
     return bool(case.problem["exact"]) and not any(limits)
 
 

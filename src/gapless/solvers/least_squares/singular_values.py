@@ -132,7 +132,10 @@ def _without_penalty(
     deficient = len(sigma) < len(scale) and np.ptp(scale) > 0.0
 
     def least(W: np.ndarray) -> np.ndarray:
-        return _least_norm(W, Vt, scale) if deficient else W
+        if not deficient:
+            return W
+        shortest, many = _least_norm(W, Vt, scale), 1e6  # times as large a score leaves no digit to small residuals
+        return np.where(scale @ np.abs(shortest) <= many * (scale @ np.abs(W)), shortest, W)
 
     def correct(gradient: np.ndarray) -> np.ndarray:
         return least(Vt.T @ ((Vt @ (gradient / scale[:, None])) / sigma[:, None] ** 2) / scale[:, None])
