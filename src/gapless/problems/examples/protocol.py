@@ -62,6 +62,10 @@ class Examples(Protocol):
         """The value of the constant feature; 0 without an offset."""
 
     @property
+    def c(self) -> Handle:
+        """The cost of each example."""
+
+    @property
     def sparse(self) -> bool: ...
     @property
     def stored(self) -> int:
@@ -127,10 +131,6 @@ class LinearExamples(Examples, Protocol):
         """Step lengths that one pass over the scores answers."""
 
     @property
-    def c(self) -> Handle:
-        """The cost of each example."""
-
-    @property
     def masses(self) -> tuple[float, float]:
         """The costs of the positive and of the negative examples."""
 
@@ -164,3 +164,48 @@ class LinearExamples(Examples, Protocol):
     def sample(self, m: int, order: np.ndarray | None = None) -> LinearExamples: ...
     def scale_costs(self, factor: float) -> LinearExamples:
         """The same examples at other costs."""
+
+
+class SoftmaxExamples(Examples, Protocol):
+    """K scores for each example; see `problems/multinomial` for P and D."""
+
+    @property
+    def K(self) -> int: ...
+    @property
+    def steps_at_once(self) -> int: ...
+    @property
+    def class_weights(self) -> np.ndarray:
+        """The costs of each class (K)."""
+
+    def new_point(self) -> Any:
+        """Room for scores and probabilities."""
+
+    def move_to(self, at: Any, theta: np.ndarray, tick: Tick = None) -> float:
+        """The scores of theta, into ``at``; the loss."""
+
+    def scores(self, theta: np.ndarray, tick: Tick = None) -> Handle: ...
+    def slopes_along(self, at: Any, along: Handle, ts: Sequence[float]) -> list[tuple[float, float]]: ...
+    def move(self, at: Any, along: Handle, t: float) -> float:
+        """Go on to the scores Z + t along; the loss there."""
+
+    def bends(self, at: Any, k: int, j: int) -> Handle:
+        """Weights of a block of the Hessian, for `gram`; for j other than k without their sign."""
+
+    def mean_bends(self, at: Any) -> Handle: ...
+    def hessian_times(self, at: Any, V: np.ndarray, tick: Tick = None) -> np.ndarray: ...
+    def zero_dual(self) -> Handle: ...
+    def dual_at(self, at: Any) -> Handle: ...
+    def balanced_dual_at(self, at: Any) -> Handle:
+        """The dual point with the best offsets, which need not be those of theta."""
+
+    def column_sums(self, U: Handle) -> np.ndarray:
+        """sum_i u_i (K)"""
+
+    def dual(self, U: Handle, primal: float, combined: np.ndarray | None = None) -> float: ...
+    def dual_from_primal(self, theta: np.ndarray, Z: Handle | None = None) -> Handle: ...
+    def primal(self, theta: np.ndarray, Z: Handle | None = None) -> float: ...
+    def penalty(self, theta: np.ndarray) -> float: ...
+    def penalty_along(self, theta: np.ndarray, step: np.ndarray) -> tuple[float, float]: ...
+    def gradient(self, theta: np.ndarray, data_part: np.ndarray) -> np.ndarray: ...
+    def offset_bound(self, primal: float) -> float: ...
+    def rounding(self, theta: np.ndarray, Z: Handle, U: Handle, combined: np.ndarray, primal: float) -> float: ...
