@@ -76,13 +76,12 @@ def solve_kernel(
     with np.errstate(all="ignore"):
         status = search.run(stages, _plan_exact(problem, stop, positive) if not exact else [])
         beta, scores, figures = search.evaluate()
-    scalars, primal, _, gap = figures
     known = search.known
     off = known.off if scores is known.scores and known.off.any() else None
     reached = positive and search.reaches(figures)
     if status is None or (status == "converged" and not reached):
         status = "converged" if reached else ("max_iter" if loop.n_iter >= stop.passes else "stalled")
-    return Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores, off=off)
+    return Solution(figures.scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores, off=off)
 
 
 class _Search:
