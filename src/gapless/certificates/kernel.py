@@ -117,7 +117,9 @@ class KernelCertificate(Certificate):
         nothing = sum(sub.converged and not sub.relative_gap <= self.tol for sub in self.subproblems)
         if nothing:
             of = f" of {nothing} of them" if len(self.subproblems) > 1 else ""
-            text += f" The optimum{of} is w = 0 up to rounding: no direction parts the rows, and no relative gap exists."
+            text += (
+                f" The optimum{of} is w = 0 up to rounding: no direction parts the rows, and no relative gap exists."
+            )
         return text + self._sentence_of_new_rows()
 
     def _problem_name(self, sub: Subproblem) -> str:
