@@ -14,6 +14,7 @@ from gapless.estimators.shared.constraints import integer, nothing, number, opti
 from gapless.estimators.shared.gaussian import (
     DiscriminantAnalysis,
     one_row_error,
+    refuse_lost_axes,
     singular_class_error,
     warn_condition,
     warn_outside,
@@ -335,11 +336,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
                 rank = min(int(np.count_nonzero(variances > self.tol)), whitening.rank)
                 if rank < X.shape[1]:
                     raise singular_class_error(self, label, (rank, whitening.rank), m, variances, few)
-                if not limits.tiny <= variances[-1] <= variances[0] <= limits.max:
-                    raise ValueError(
-                        f"The variances of class {label}, {variances[-1]:.3g} to {variances[0]:.3g}, are beyond the range "
-                        f"of {X.dtype}. Scale the features (StandardScaler), or give X as float64."
-                    )
+                refuse_lost_axes(label, root.C, Vt, variances, X.dtype)
                 means.append(m.mean.astype(X.dtype))
                 scalings.append(variances.astype(X.dtype))
                 rotations.append(Vt.T.astype(X.dtype))

