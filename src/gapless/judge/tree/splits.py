@@ -159,7 +159,7 @@ def _best(case: TreeData, node: int) -> float | None:
 def _score(case: TreeData, W: Any, S: np.ndarray) -> Any:
     """- W * impurity of a side, up to what does not depend on the cut: sums S (..., P) and weights W."""
     if case.problem["criterion"] != "entropy":
-        return (S**2).sum(axis=-1) / W
+        return (S * (S / np.asarray(W)[..., None])).sum(axis=-1)  # S^2 overflows first
     outputs = case.starts.size - 1
     logs = np.where(S > 0, S * np.log2(np.where(S > 0, S, 1.0)), 0.0).sum(axis=-1)
     return logs - outputs * W * np.log2(W)

@@ -187,6 +187,12 @@ def _penalised_by_columns(A: np.ndarray, B: np.ndarray, alpha: float, scale: np.
 
 
 def _least_norm(W: np.ndarray, Vt: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """W less its part in the null space of X: the rows of X span the same space as those of Vt diag(scale)."""
-    basis = np.linalg.qr((Vt * scale).T)[0]
+    """W less its part in the null space of X: the rows of X span the same space as those of Vt diag(scale).
+
+    Rows of the basis go by size and its columns by pivots, so that a short column keeps its digits beside a long one.
+    """
+    B = (Vt * scale).T
+    order = np.argsort(-np.abs(B).max(axis=1), kind="stable")
+    basis = np.empty_like(B)
+    basis[order] = linalg.qr(B[order], mode="economic", pivoting=True, check_finite=False)[0]
     return basis @ (basis.T @ W)

@@ -185,8 +185,8 @@ def scan_keys(
         if allowed(nl, node.n, WL, WR, stops):
             if k is None and Y is None:
                 score = score_one(SL, WL, T[0], W, entropy)
-            elif k is not None and not entropy:
-                score = (a * WR + b * WL) / (WL * WR)
+            elif k is not None and not entropy and not a * WR + b * WL > best * (WL * WR):
+                score = best  # and no more: beside a right side of next to no weight the rounding in b is worth more than a cut
             else:
                 score = score_of(work, k, Y, node.M, WL, W, entropy)
             if score > best and better(score, best, node.scale):
