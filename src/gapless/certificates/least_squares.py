@@ -109,7 +109,8 @@ def certify_least_squares(
                     if again.dual > found.dual:
                         found, u = again, v
             primal, below = found.primal, found.dual
-            room = found.rounding if math.isfinite(below) else math.inf
+            # Sums of many terms of this size, and what bounds their rounding, have to stay floats.
+            room = found.rounding if math.isfinite(below) and primal < 1e290 else math.inf
             whole = max(abs(primal), abs(below)) + float(squares[k]) / float(problem.alpha[k])
             if not room <= ROUNDING_SHARE * whole:  # the figures are rounding, and say nothing
                 primal = below = math.nan

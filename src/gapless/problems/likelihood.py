@@ -120,6 +120,10 @@ def _singular(
             return np.sqrt(values[::-1]), vectors.T[::-1]
     A = triangle(rows, c, np.zeros((n, 0)), mean, np.zeros(0), scale, tick)
     A[:, constant] = 0.0
+    if not np.isfinite(A).all():
+        raise ValueError(
+            "The squares of a column of X are beyond the range of floats. Scale the features (StandardScaler)."
+        )
     _, sigma, Vt = linalg.svd(A, full_matrices=n < d and n * d <= 1 << 22, check_finite=False)
     return sigma, Vt
 

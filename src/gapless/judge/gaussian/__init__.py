@@ -260,8 +260,9 @@ class GaussianCase(Case):
         noise = d * 256.0 * UNIT * max(1.0, float(values[0] / values[-1])) + 8.0 * d * self.unit
         placed = 4.0 * math.sqrt(d) * self.unit * float(np.abs(means / view.scale).max())  # the means as stored
         room = (noise * (np.abs(apart).max(axis=1) + largest * float(values[0])) + placed)[:, None] / np.sqrt(values)
-        room = capped(room, 1.0 + size[:, None], self.share)
         scaled = lines * view.scale
+        room = room + 2.0 * self.unit * (np.abs(scaled) @ np.abs(V)) * np.sqrt(values)  # the coefficients as stored
+        room = capped(room, 1.0 + size[:, None], self.share)
         turned, choices = scaled @ V * np.sqrt(values), self._between(white, first)
         white = next((each for each in choices if equal(turned, each, room)), choices[-1])
         self._within("coefficients", turned, white, room)

@@ -211,7 +211,7 @@ class TreeData(Case):
         mean = Y[0] + w @ (Y - Y[0]) / W
         outputs = self.starts.size - 1
         if self.problem["criterion"] == "squared_error":
-            return float((w @ (Y - mean) ** 2).sum() / (W * Y.shape[1]))
+            return float((w / W @ (Y - mean) ** 2).sum() / Y.shape[1])
         if self.problem["criterion"] == "gini":
             return float(outputs - (mean**2).sum()) / outputs
         return -math.fsum(float(p) * math.log2(p) for p in mean if p > 0) / outputs
