@@ -320,7 +320,8 @@ def test_random_honest_problems(part):
 #: Of random honest problems, those that a state before this one refused, fell over or answered with an unclear error.
 ONCE_REFUSED = (700019, 701765, 703823, 703883, 704501, 800217, 801626, 802239, 802455, 802850, 803697, 804562, 804992,
                 900230, 1100434, 1100596, 1100791, 1104821, 2100710, 2101286, 2102212, 2103526, 2103605, 2104398, 2200864,
-                2201381, 2203361, 2204536, 2301958, 2403263, 2403388)  # fmt: skip
+                2201381, 2203361, 2204536, 2301958, 2403263, 2403388, 2500120, 2501466, 2501525, 2502747,
+                2503535)  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", ONCE_REFUSED)

@@ -180,9 +180,9 @@ def _sort_columns(X: Any, order: np.ndarray) -> SortedFeatures:
     # Numbering the rows anew is the only copy of X.
     columns = X.tocsr()[order].tocsc()
     columns.sum_duplicates()
-    columns.eliminate_zeros()
-    values = _read_float32(columns.data)
-    values[values == 0.0] = 0.0
+    columns.data = _read_float32(columns.data)
+    columns.eliminate_zeros()  # of float32: a value that underflows is one with those that are not stored
+    values = columns.data
     column = np.repeat(np.arange(columns.shape[1]), np.diff(columns.indptr))
     by_value = np.lexsort((values, column))
     return SortedFeatures(
