@@ -90,12 +90,21 @@ def size_residuals(
     rows: DenseRows, weights: np.ndarray | None, y: np.ndarray, theta: np.ndarray, centre: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[float]]:
     """y - X theta, the sum of weights_i (x_i - centre, 1) r_i, and the fields of `second_moments.Sizes`."""
-    r = np.empty(y.size)
+    (n, d), r = rows.values.shape, np.empty(y.size)
     fill_scores(rows, theta, r)
     np.subtract(y, r, out=r)
     heavy = np.ones_like(r) if weights is None else weights
-    total = combine(DenseRows(rows.values - centre, 1.0), heavy * r)
-    squares = norms2(rows)
+    total, squares, pulls = np.zeros(d + 1), np.empty(n), heavy * r
+    moved = np.empty((min(n, BLOCK_ROWS), d))
+    for start in range(0, n, BLOCK_ROWS):  # a block stays in the cache
+        part = slice(start, start + BLOCK_ROWS)
+        x = rows.values[part]
+        t = np.subtract(x, centre, out=moved[: len(x)])
+        total[:-1] += pulls[part] @ t
+        x = x.astype(np.float64, copy=False)
+        np.einsum("ij,ij->i", x, x, out=squares[part])
+    total[-1] = np.add.reduce(pulls)
+    squares += rows.constant * rows.constant
     lengths, sizes = np.sqrt(squares), heavy * np.abs(r)
     sums = [sizes * np.abs(r), sizes, sizes * lengths, heavy * lengths, heavy * squares]
     return r, total, [*(float(each.sum()) for each in sums), float(squares.max(initial=0.0))]
