@@ -95,14 +95,15 @@ def size_residuals(
     np.subtract(y, r, out=r)
     heavy = np.ones_like(r) if weights is None else weights
     total, squares, pulls = np.zeros(d + 1), np.empty(n), heavy * r
-    moved = np.empty((min(n, BLOCK_ROWS), d))
-    for start in range(0, n, BLOCK_ROWS):  # a block stays in the cache
-        part = slice(start, start + BLOCK_ROWS)
-        x = rows.values[part]
+    slab = max(1, (1 << 16) // (BLOCK_ROWS * max(d, 1))) * BLOCK_ROWS  # rows that stay in the cache
+    moved = np.empty((min(n, slab), d))
+    for start in range(0, n, slab):
+        x, pull = rows.values[start : start + slab], pulls[start : start + slab]
         t = np.subtract(x, centre, out=moved[: len(x)])
-        total[:-1] += pulls[part] @ t
+        for at in range(0, len(x), BLOCK_ROWS):
+            total[:-1] += pull[at : at + BLOCK_ROWS] @ t[at : at + BLOCK_ROWS]
         x = x.astype(np.float64, copy=False)
-        np.einsum("ij,ij->i", x, x, out=squares[part])
+        np.einsum("ij,ij->i", x, x, out=squares[start : start + slab])
     total[-1] = np.add.reduce(pulls)
     squares += rows.constant * rows.constant
     lengths, sizes = np.sqrt(squares), heavy * np.abs(r)

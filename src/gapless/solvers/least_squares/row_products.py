@@ -84,9 +84,7 @@ def _least_norm(problem: LeastSquares, loop: Clock, tol: float) -> Answer | None
     W = A.T @ _backsolve(factor, B)
     W += A.T @ _backsolve(factor, B - A @ W)
     singular = None if R.is_sparse(problem.rows) else later(roots_of_eigenvalues, K)
-    return Answer(
-        W, _offsets(problem, W), "cholesky", "converged", 1, n - int(problem.offset), rcond**-0.5, singular
-    )
+    return Answer(W, _offsets(problem, W), "cholesky", "converged", 1, n - int(problem.offset), rcond**-0.5, singular)
 
 
 def _factor(K: np.ndarray, direction: np.ndarray | None) -> tuple[Any, float]:

@@ -4,8 +4,9 @@
                 solves for the gradient of the residuals.  Good to a condition of X of 1e7: one step where the reciprocal
                 condition of the equilibrated matrix (LAPACK's dpocon) is at least 1e-13, two down to 1e-15.
                 Where n < d it is a factor of the n x n products of the rows: `row_products`.
-    svd         where that does not keep the digits: singular values of the triangle of a QR (tile by tile), or of X itself where that is small or wide.
-                Singular values at the level of rounding count as 0, and the solution of least norm is taken.
+    svd         where that does not keep the digits: singular values of the triangle of a QR (tile by tile), or of X itself
+                where that is small or wide. Singular values at the level of rounding count as 0, and the solution of least
+                norm is taken.
     cg          sparse X with many columns: conjugate gradients on the normal equations in their product form (CGLS,
                 Hestenes and Stiefel 1952; Bjorck 1996, 7.4), centred without filling in.  From 0 it tends to the solution of
                 least norm.  The gradient is computed anew from the data before it is believed.
