@@ -11,7 +11,6 @@ import numpy as np
 
 from gapless import losses
 from gapless.backends.choose import linear_problem, multinomial_problem
-from gapless.backends.numpy.linear import NumpyLinearProblem
 from gapless.backends.numpy.linear_classes import newton_of_classes, suits_all_at_once
 from gapless.certificates.subproblem import Subproblem, certify
 from gapless.problems.constant import separate_equal_constants
@@ -42,11 +41,11 @@ class LinearSubproblemFit:
 def solve_classes_at_once(request: LinearRequest, data: LinearRows, frame: Frame) -> dict[int, Solution]:
     """Solve the problems of one class against the rest together, where they are small and many; those that converged."""
     positives = data.labels.positives
-    fresh = data.start is None and data.shared is None and math.isfinite(request.C)
-    if len(positives) <= 2 or not fresh or request.solver != "auto":
+    fresh = data.shared is None and math.isfinite(request.C) and request.solver == "auto"
+    if len(positives) <= 2 or not fresh or request.loss != "squared_hinge":
         return {}
     _, small = _build_class(request, data, 0)
-    if not (isinstance(small, NumpyLinearProblem) and suits_all_at_once(small, len(positives))):
+    if not suits_all_at_once(small, len(positives)) or _read_start(data, small.d, len(positives)) is not None:
         return {}
     index = data.index if data.groups is None else data.index[data.groups.first]
     signs = np.where(index[:, None] == np.array(positives), 1.0, -1.0)

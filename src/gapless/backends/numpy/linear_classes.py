@@ -12,23 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from gapless.backends.numpy.linear import NumpyLinearProblem
-from gapless.losses.squared_hinge import SquaredHinge
 from gapless.numbers import relative_gap
+from gapless.problems.linear import LinearProblem
+from gapless.rows.in_numpy import by_numpy
+from gapless.rows.shape import take_dense
 from gapless.solvers.line_search import find_step_length
 from gapless.solvers.linear.newton import offset_ridge
 from gapless.solvers.loop import Loop, Stop, Watch
 from gapless.solvers.solution import Event, Solution
 
 
-def suits_all_at_once(problem: NumpyLinearProblem, classes: int) -> bool:
-    """Whether the matrices of all classes are small, and second derivatives by columns the cheaper ones."""
+def suits_all_at_once(problem: LinearProblem, classes: int) -> bool:
+    """Whether numpy computes here, the matrices of all classes are small, and second derivatives by columns the cheaper ones."""
     most, m = 2_000_000, problem.d + 1  # numbers: 16 MB
     small = problem.n * classes <= most and m * m * classes <= most and 2 * m <= problem.n
-    return classes > 2 and small and isinstance(problem.loss, SquaredHinge)
+    return small and by_numpy(problem.rows)
 
 
-def newton_of_classes(problem: NumpyLinearProblem, signs: np.ndarray, stop: Stop, watch: Watch) -> dict[int, Solution]:
+def newton_of_classes(problem: LinearProblem, signs: np.ndarray, stop: Stop, watch: Watch) -> dict[int, Solution]:
     """The solutions of the classes that converged, by their number; ``signs`` (n, K) has +1 for the rows of a class, else -1."""
     most_steps = 24  # as many as Newton's method takes before it goes through smaller costs
     loop = Loop(stop, watch)
@@ -39,16 +40,16 @@ def newton_of_classes(problem: NumpyLinearProblem, signs: np.ndarray, stop: Stop
             loop.tick()
             duals, points = classes.bound_optima(stop.relative_gap)
             for at, k in enumerate(classes.live.tolist()):
-                event = Event(steps, loop.seconds, float(classes.primal[at]), float(duals[at]))
-                classes.history[k].append(event)
+                primal, dual = float(classes.primal[at]), float(duals[at])
+                past = classes.history[k]
+                best = (min(primal, past[-1].primal), max(dual, past[-1].dual)) if past else (primal, max(dual, 0.0))
+                past.append(Event(steps, loop.seconds, *best))
                 if watch.callback is not None:
-                    watch.callback(event)
-                if relative_gap(event.primal, event.dual) <= stop.relative_gap:
+                    watch.callback(past[-1])
+                if relative_gap(primal, dual) <= stop.relative_gap:
                     theta, z = classes.theta[:, at].copy(), np.ascontiguousarray(classes.Z[:, at])
                     u = np.ascontiguousarray(points[:, at])
-                    found[k] = Solution(
-                        theta, u, "converged", steps, loop.seconds, "newton", classes.history[k], scores=z
-                    )
+                    found[k] = Solution(theta, u, "converged", steps, loop.seconds, "newton", past, scores=z)
             classes.keep(np.array([k not in found for k in classes.live.tolist()], bool))
             if not classes.live.size:
                 break
@@ -59,11 +60,10 @@ def newton_of_classes(problem: NumpyLinearProblem, signs: np.ndarray, stop: Stop
 class _Classes:
     """The classes that have not converged: theta (d + 1, K), scores, losses and gradients of all of them."""
 
-    def __init__(self, problem: NumpyLinearProblem, signs: np.ndarray) -> None:
+    def __init__(self, problem: LinearProblem, signs: np.ndarray) -> None:
         self.problem, self.signs, self.c = problem, signs, problem.c[:, None]
         n, m = problem.n, problem.d + 1
-        self.A = np.empty((n, m))
-        self.A[:, :-1], self.A[:, -1] = problem.rows.values, problem.rows.constant
+        self.A = take_dense(problem.rows, np.arange(n))
         self.pairs = np.triu_indices(m)
         few_columns = 10  # up to which the products of all rows cost less than a choice of rows for every class
         self.products = self.A[:, self.pairs[0]] * self.A[:, self.pairs[1]] if m <= few_columns else None

@@ -57,7 +57,9 @@ def solve_small_by_cholesky(problem: LeastSquares, loop: Clock, tol: float) -> A
     if found is None or found.singular is None or found.condition < 1e4:
         return found
     # The roots of the eigenvalues of G would have lost half of the digits of the small ones.
-    return replace(found, singular=later(partial(linalg.svdvals, check_finite=False), np.linalg.qr(A, mode="r")))
+    return replace(
+        found, singular=later(partial(linalg.svdvals, check_finite=False), np.asarray(np.linalg.qr(A, mode="r")))
+    )
 
 
 def _factor_and_refine(

@@ -61,7 +61,7 @@ def solve_by_singular_values(problem: LeastSquares, loop: Clock, trusted: float,
 
 def _short(A: np.ndarray) -> np.ndarray:
     """A square matrix of the same singular values, where A has many more columns than rows."""
-    return A if 2 * A.shape[0] > A.shape[1] else np.linalg.qr(A.T, mode="r")
+    return A if 2 * A.shape[0] > A.shape[1] else np.asarray(np.linalg.qr(A.T, mode="r"))
 
 
 def _singular_values(count: int, A: np.ndarray) -> np.ndarray:
