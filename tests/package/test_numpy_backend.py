@@ -38,12 +38,15 @@ FITS = {
     "kernel, one class": ("OneClassSVM", {"nu": 0.2}, 0),
 }
 
+#: Fits that need no numba either, and have no optimum that both backends must find.
+ALONE_TOO = {"perceptron": ("Perceptron", {}, 2), "perceptron, classes": ("Perceptron", {}, 3)}
+
 ALONE = """
 import sys
 import numpy as np
 import gapless
-from tests.package.test_numpy_backend import FITS, draw
-for family, (name, parameters, classes) in FITS.items():
+from tests.package.test_numpy_backend import ALONE_TOO, FITS, draw
+for family, (name, parameters, classes) in {**FITS, **ALONE_TOO}.items():
     X, y = draw(7, 200, 6, classes)
     model = getattr(gapless, name)(**parameters).fit(X, y)
     model.predict(X)

@@ -71,7 +71,7 @@ class HeldGram(Gram):
         if self.norms2.size == 0 or self.kernel.of_distances:
             return np.abs(self.K[np.ix_(self._place(at), self._place(rows))]) @ weights
         lengths = self._own(np.sqrt(self.norms2))
-        return self.kernel.bound(np.outer(lengths[at], lengths[rows])) @ weights
+        return np.asarray(self.kernel.bound_sums(lengths[at], lengths[rows], weights))
 
 
 def hold_rows(kernel: Any, X: np.ndarray, centre: np.ndarray | None = None) -> HeldGram:

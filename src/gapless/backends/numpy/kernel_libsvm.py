@@ -56,12 +56,11 @@ def run_libsvm(problem: KernelDual, effort: Effort) -> Point | None:
     elif problem.kind == "c_svc":
         engine, y = _silent(SVC, effort, C=1.0), problem.sign
     else:
-        plus, minus = problem.tau[:n], problem.tau[n:]
-        y = 0.5 * (plus - minus)
+        y = 0.5 * (problem.tau[:n] - problem.tau[n:])
         if problem.kind == "nu_svr":
             engine = _silent(NuSVR, effort, C=1.0, nu=_share(problem.totals[1], c))
         else:
-            engine = _silent(SVR, effort, C=1.0, epsilon=max(0.0, -0.5 * float((plus + minus).mean())))
+            engine = _silent(SVR, effort, C=1.0, epsilon=problem.kink)
     if not _fit(engine, K, y, c):
         return None
     u = np.zeros(n)

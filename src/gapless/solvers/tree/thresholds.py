@@ -14,7 +14,7 @@ class TreeThresholds(NamedTuple):
     bins: int = 255
     #: Codes, rows times columns, up to which sparse data are accepted: a code takes one or two bytes, zeros have one, too.
     sparse_codes: int = 2 * 10**9
-    #: Values of sparse rows that are filled with zeros at a time on the way to the leaves: 64 MB of float32.
+    #: Values of sparse rows that are filled with zeros at a time, to be ranked and on the way to the leaves: 64 MB of float32.
     dense_values: int = 1 << 24
     #: Columns that one thread transposes and ranks at a time.
     columns_per_thread: int = 8
