@@ -28,6 +28,8 @@ from gapless._runtime.threads import run_in_parts
 from gapless.losses.verbs import value
 from gapless.numbers import UNIT
 from gapless.problems import linear_sums as sums
+from gapless.problems.examples.hinge_band import HingeBand
+from gapless.problems.examples.hinge_sets import HingeSets, count_free
 from gapless.problems.examples.over_rows import OverRows
 from gapless.problems.linear_offset import bound_offset, find_best_offset, find_offset_interval
 from gapless.problems.linear_rounding import bound_rounding
@@ -174,6 +176,18 @@ class LinearProblem(OverRows):
     def new_point(self) -> LossAtScores:
         """Scores and the derivatives there, to be filled."""
         return LossAtScores(self.new_vector(), self.new_vector(), self.new_vector())
+
+    def new_band(self, start: np.ndarray | None = None, by_changes: bool = False) -> HingeBand:
+        """The band of the hinge, with the shares of a dual point ``start``; ``by_changes``: sums read the rows that changed."""
+        return HingeBand(self, start, by_changes)
+
+    def count_free(self, u: np.ndarray) -> int:
+        """The examples strictly inside their box."""
+        return count_free(self, u)
+
+    def new_sets(self, theta: np.ndarray, u: np.ndarray, tick: Tick = None) -> HingeSets:
+        """The active sets of the hinge that a pair suggests."""
+        return HingeSets(self, theta, u, tick)
 
     def slopes_along(self, at: LossAtScores, along: np.ndarray, ts: Sequence[float]) -> list[tuple[float, float]]:
         """Slope and curvature of the loss at the scores z + t along, for each t."""

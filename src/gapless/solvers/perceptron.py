@@ -238,6 +238,15 @@ class Run:
         voters = np.array([*self.voters, *last]).reshape(-1, self.theta.size)
         return voters, np.array([*self.votes, *([self.survived] if last else [])], dtype=np.int64)
 
+    def merge_voters(self, most: int) -> None:
+        """Put means of consecutive voters in their place, each with their votes, so that there are at most so many."""
+        voters, votes = self.electorate()
+        if votes.size > most:
+            cuts = np.arange(most) * votes.size // most
+            together = np.add.reduceat(votes, cuts)
+            means = np.add.reduceat(voters * votes[:, None], cuts) / together[:, None]
+            self.voters, self.votes, self.survived = list(means), together.tolist(), 0
+
     def look_into_pocket(self) -> np.ndarray:
         """The better of the pocket and the last weights."""
         run = self.pocket.run

@@ -117,6 +117,7 @@ class KernelMachine(DualModel, BaseEstimator):
                     watch=Watch(callback, interruption),
                 )
             self._take(fitted, X)
+            self._after_fit(X, y, sample_weight)
         self._raise_interruption(interruption)
         self._warn(fitted)
         return self
@@ -212,13 +213,17 @@ class KernelMachine(DualModel, BaseEstimator):
         lines = u[:, self.support_]
         self.dual_coef_ = sparse.csr_matrix(lines) if self._sparse else lines
 
+    def _after_fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """What is fitted beside the model."""
+
     def _warn(self, fitted: KernelFit, stacklevel: int = 4) -> None:
         """One warning a fit, last."""
         if getattr(self, "probability", "deprecated") != "deprecated":
             name = type(self).__name__
             warnings.warn(
-                f"The `probability` parameter of scikit-learn's {name} is deprecated there, and without effect here: use "
-                f"CalibratedClassifierCV({name}(), ensemble=False).",
+                "The `probability` parameter was deprecated in scikit-learn 1.9 and ends with its 1.11. Use "
+                f"`gapless.calibrate`, or `CalibratedClassifierCV({name}(), ensemble=False)`, instead of "
+                f"`{name}(probability=True)`.",
                 FutureWarning,
                 stacklevel=3,
             )
