@@ -6,7 +6,8 @@ where they are installed. A cell where scikit-learn needs over 20 s is drawn ane
 
     python -m benchmarks.map --cells 400 --json map.json --picture map.png
     python -m benchmarks.map --seed 7 --cells 40 --budget 600 --only SVC,Ridge
-    python -m benchmarks.map --read map.json --picture map.png
+    python -m benchmarks.map --cells 400 --workers 8 --json map.json     # 8 cells at once, each on two cores of its own
+    python -m benchmarks.map --read map.json other.json --picture map.png
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import threading
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,7 @@ from benchmarks.core import limits, machine
 def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     if options.read:
-        result = json.loads(options.read.read_text())
+        result = together([json.loads(path.read_text()) for path in options.read])
     else:
         limits.limit_threads(options.threads)
         result = travel(options)
@@ -48,9 +51,12 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", default="", help="estimators, by commas: LinearSVC, LinearSVC hinge, SVC, Ridge ...")
     parser.add_argument("--repeats", type=int, default=limits.REPEATS)
     parser.add_argument("--threads", type=int, default=limits.THREADS)
+    parser.add_argument(
+        "--workers", type=int, default=1, help="cells at once, each on cores of its own: --threads of them"
+    )
     parser.add_argument("--json", type=Path, help="where the results go, after each cell")
     parser.add_argument("--picture", type=Path, help="where the heat map goes (png, svg, pdf; needs matplotlib)")
-    parser.add_argument("--read", type=Path, help="report on results of before and measure nothing")
+    parser.add_argument("--read", type=Path, nargs="+", help="report on results of before and measure nothing")
     options = parser.parse_args(arguments)
     options.seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     options.only = [name.strip() for name in options.only.split(",") if name.strip()]
@@ -58,38 +64,73 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def travel(options: argparse.Namespace) -> dict[str, Any]:
-    """Draw cells and measure them, until there are enough or the time is over."""
-    from benchmarks.core.map_cells import draw_cell
+    """Draw cells and measure them, until there are enough or the time is over.
+
+    Cell k of a seed is the same whoever measures it and however often the cells before it were drawn anew.
+    """
     from benchmarks.core.map_fits import KINDS
-    from benchmarks.core.map_run import Worker
+    from benchmarks.core.map_run import Worker, cores_of_workers
 
     unknown = [name for name in options.only if name not in KINDS]
     if unknown:
         raise SystemExit(f"no estimator of the map: {', '.join(unknown)}. There are {', '.join(KINDS)}.")
-    names = options.only or list(KINDS)
-    random = np.random.default_rng(options.seed)
+    kinds = [KINDS[name] for name in options.only or KINDS]
     result: dict[str, Any] = {
         "seed": options.seed, "machine": machine.machine(), "packages": machine.packages(), "threads": options.threads,
-        "repeats": options.repeats, "drawn anew": 0, "rows": [],
+        "workers": options.workers, "repeats": options.repeats, "drawn anew": 0, "rows": [],
     }  # fmt: skip
-    worker, began = Worker(options.threads), time.monotonic()
     print(f"seed {options.seed}")
-    try:
-        for number in range(options.cells):
-            kind = KINDS[names[int(random.integers(len(names)))]]
-            row = None
-            while row is None and time.monotonic() - began < options.budget:
-                row = worker.run(draw_cell(random, number, kind), options.repeats)
-                result["drawn anew"] += row is None
-            if row is None:
-                break
-            result["rows"].append(row)
-            print(line(row), flush=True)
-            if options.json:
-                options.json.write_text(json.dumps(result, indent=1))
-    finally:
-        worker.close()
+    numbers, lock, began = count(), threading.Lock(), time.monotonic()
+
+    def measure(cores: list[int] | None) -> None:
+        worker = Worker(options.threads, cores)
+        try:
+            while (number := next(numbers)) < options.cells:
+                row, anew = _measured(worker, (options.seed, number), kinds, options.repeats, began + options.budget)
+                with lock:
+                    result["drawn anew"] += anew
+                    if row is None:
+                        return
+                    result["rows"].append(row)
+                    print(line(row), flush=True)
+                    if options.json:
+                        options.json.write_text(json.dumps(result, indent=1))
+        finally:
+            worker.close()
+
+    threads = [
+        threading.Thread(target=measure, args=(cores,)) for cores in cores_of_workers(options.workers, options.threads)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    result["rows"].sort(key=lambda row: row["number"])
     return result
+
+
+def _measured(
+    worker: Any, seed: tuple[int, int], kinds: list[Any], repeats: int, end: float
+) -> tuple[dict[str, Any] | None, int]:
+    """The row of one cell, and how often it was drawn anew; None where the time was over before."""
+    from benchmarks.core.map_cells import draw_cell
+
+    for anew in count():
+        if time.monotonic() >= end:
+            return None, anew
+        random = np.random.default_rng((*seed, anew))
+        row = worker.run(draw_cell(random, seed[1], kinds[int(random.integers(len(kinds)))]), repeats)
+        if row is not None:
+            return row, anew
+    raise AssertionError("count() has no end")
+
+
+def together(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Several journeys as one."""
+    seeds = ", ".join(str(result["seed"]) for result in results)
+    rows = [row for result in results for row in result["rows"]]
+    anew = sum(result["drawn anew"] for result in results)
+    return results[0] | {"seed": seeds, "rows": rows, "drawn anew": anew}
 
 
 def line(row: dict[str, Any]) -> str:

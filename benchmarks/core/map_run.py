@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 import time
 import warnings
 from typing import Any
@@ -63,11 +64,28 @@ def _first_fit(kind: Any, cell: Cell, given: Any, more: Any) -> tuple[Any, float
         return peer, 0.0, f"{type(error).__name__}: {error}"[:200]
 
 
-def _work(pipe: Any, threads: int) -> None:
+def cores_of_workers(workers: int, threads: int) -> list[list[int] | None]:
+    """The cores of each worker; one worker has them all, and several share none."""
+    if workers == 1:
+        return [None]
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
+    if len(cores) < workers * threads:
+        raise SystemExit(
+            f"{workers} workers of {threads} threads need {workers * threads} cores; there are {len(cores)}."
+        )
+    return [cores[k * threads : (k + 1) * threads] for k in range(workers)]
+
+
+def _work(pipe: Any, threads: int, cores: list[int] | None) -> None:
+    if cores is not None:
+        os.sched_setaffinity(0, cores)
     import sklearn.svm  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     import gapless  # noqa: F401  loaded before the clock of a cell starts
+    from gapless._compile.on_demand import wake
+
+    wake()  # a process in use: what a new one does while numba is not there is measured by benchmarks.cold
 
     warnings.simplefilter("ignore")
     with threadpool_limits(threads):
@@ -86,8 +104,9 @@ def _work(pipe: Any, threads: int) -> None:
 class Worker:
     """The process that fits; a new one after each that had to be killed."""
 
-    def __init__(self, threads: int) -> None:
-        self.threads, self.process, self.pipe = threads, None, None  # type: ignore[var-annotated]
+    def __init__(self, threads: int, cores: list[int] | None = None) -> None:
+        self.threads, self.cores = threads, cores
+        self.process, self.pipe = None, None  # type: ignore[var-annotated]
 
     def run(self, cell: Cell, repeats: int) -> dict[str, Any] | None:
         """What was measured; None where scikit-learn needs too long or refuses the data, so that another cell is to be drawn."""
@@ -107,7 +126,7 @@ class Worker:
                 self._stop() if stage == "peer" else None
                 row["failed" if stage == "default" else "peers_failed"] = word[1]
             elif word[0] == "data":
-                began, patience = time.monotonic(), 2.0 * MOST  # a short first fit is made twice
+                began, patience = time.monotonic(), MOST + 1.0  # a short first fit is made twice
             elif word[0] == "peer":
                 if word[2] or word[1] > MOST:
                     self._stop()
@@ -122,7 +141,7 @@ class Worker:
         if self.process is None:
             context = multiprocessing.get_context("spawn")
             self.pipe, theirs = context.Pipe()
-            self.process = context.Process(target=_work, args=(theirs, self.threads), daemon=True)
+            self.process = context.Process(target=_work, args=(theirs, self.threads, self.cores), daemon=True)
             self.process.start()
             theirs.close()
             if self._receive(LOADING) is None:

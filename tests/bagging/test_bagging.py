@@ -101,15 +101,17 @@ def test_rows_that_every_bag_holds_are_left_out_of_the_estimate():
     assert model.oob_score_ == right.mean()
 
 
-def test_trees_on_columns_ranked_once_are_the_trees_of_single_fits():
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_trees_on_columns_ranked_once_are_the_trees_of_single_fits(kind):
     X, y = blobs(300, 3, 1)
+    values = X[:, 0] + X[:, 1] ** 2
+    X = sparse.csr_matrix(np.where(np.abs(X) < 0.5, 0.0, X)) if kind == "sparse" else X
     model = BaggingClassifier(DecisionTreeClassifier(max_features=2), n_estimators=4, random_state=0).fit(X, y)
     for learner, rows in zip(model.estimators_, model.estimators_samples_):
         alone = sklearn.clone(learner).fit(X, y, sample_weight=np.bincount(rows, minlength=300))
         assert np.array_equal(alone.predict_proba(X), learner.predict_proba(X))
         assert alone.certificate_.document()["certificate"]["error"] == learner.certificate_.error
         assert gapless.verify(learner, X, y, sample_weight=np.bincount(rows, minlength=300))
-    values = X[:, 0] + X[:, 1] ** 2
     forest = BaggingRegressor(DecisionTreeRegressor(), n_estimators=3, random_state=0).fit(X, values)
     for learner, rows in zip(forest.estimators_, forest.estimators_samples_):
         alone = DecisionTreeRegressor().fit(X, values, sample_weight=np.bincount(rows, minlength=300))

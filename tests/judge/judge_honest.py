@@ -432,7 +432,7 @@ def claims_nothing(block: dict[str, Any], failed: list[str]) -> bool:
     return (
         bool(silent)
         and block["status"] != "converged"
-        and (len(parts) == 1 or all(name.startswith(names) for name in failed))
+        and (len(parts) == len(silent) or all(name.startswith(names) for name in failed))
     )
 
 

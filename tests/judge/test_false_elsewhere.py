@@ -101,6 +101,22 @@ def test_a_penalty_that_there_is_not():
     assert not accepted(fit, change)
 
 
+@pytest.mark.parametrize("voters", ["zero", "beyond floats", "across all rows"])
+def test_voters_have_the_errors_that_are_claimed(voters):
+    """Scores that are 0, that overflow or that are rounding were votes for either side: any number of errors was accepted."""
+    wide = np.random.default_rng(0).normal(size=(12, 30))
+    fit = of(gapless.Perceptron(variant="voted", max_iter=2, fit_intercept=False), wide, np.arange(12) % 2)
+    across = np.linalg.svd(wide)[2][-1]  # a direction in which no row lies
+
+    def change(document, arrays):
+        last = {"zero": 0.0 * across, "beyond floats": across * 1.7e308, "across all rows": across}[voters]
+        arrays["voters"][:, :-1] = last
+        document["certificate"]["subproblems"][0]["errors"] = 0
+
+    assert honest(fit)
+    assert not accepted(fit, change)
+
+
 @pytest.mark.parametrize("share", [1.0, 0.99, 0.95])
 def test_not_all_rows_are_held_out(share):
     fit = fit_of("Perceptron overlap")

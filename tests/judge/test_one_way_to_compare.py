@@ -55,7 +55,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "case.s > 0",
             "edge > 0",
             "length > 0",
-            "raw > 0",
+            "unit > 0",
             "scale > constant * raw",
         },
         "linear/case.py": {
@@ -224,7 +224,6 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "margin < 0.0",
             "margin[unsure] > 0.0",
             "np.abs(margin) > off",
-            "np.abs(z) <= off",
             "np.abs(z) > off",
         },
         "separation/case.py": {

@@ -123,3 +123,19 @@ def test_equal_rows_have_equal_bits(name):
         assert other[0] == pytest.approx(first[0], abs=1e-12)
         assert other[1] == pytest.approx(first[1], abs=1e-12)
         assert other[2] == first[2]
+
+
+def test_classes_whose_hulls_meet_are_named_at_once():
+    """Rows of zeros in every class: w = 0 is optimal, P* = 0, and no relative gap says so."""
+    random = np.random.default_rng(3)
+    X = random.normal(size=(200, 5)) * (random.random((200, 1)) < 0.6)
+    y = np.arange(200) % 4
+    model = gapless.NuSVC(nu=0.1).fit(X, y)
+    assert model.certificate_.status == "converged"
+    assert max(sub.n_iter for sub in model.certificate_.subproblems) <= 2
+    assert "w = 0" in str(model.certificate_)
+    assert gapless.verify(model, X, y)
+    assert gapless.verify(model, X, y, rigorous=True)
+    apart = gapless.NuSVC(nu=0.6).fit(X, y)
+    assert apart.certificate_.primal < -1e-3
+    assert "w = 0" not in str(apart.certificate_)

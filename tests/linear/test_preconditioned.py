@@ -109,12 +109,13 @@ def test_rows_as_a_mask_are_numbered_in_slices(d, monkeypatch):
     random = np.random.default_rng(5)
     X, weights = random.integers(-9, 9, size=(9000, d)).astype(float), np.ones(9000)
     inside = random.random(9000) < 0.5
-    rows, right = R.as_rows(X, 1.0), random.normal(size=d + 1)
-    expected = normal_equations.NewtonSystem(rows, weights, np.flatnonzero(inside), 0.5).solve(right)
-    monkeypatch.setattr(normal_equations.NewtonSystem, "slice_rows", 1000)
+    P = LinearProblem.build(X, np.ones(9000, np.int8), weights, losses.BY_NAME["hinge"], "free")
+    right = random.normal(size=d + 1)
+    expected = normal_equations.NewtonSystem(P, weights, inside, 0.5).solve(right)
+    monkeypatch.setattr(LinearProblem, "slice_rows", 1000)
     gram, sizes = R.gram, []
     monkeypatch.setattr(R, "gram", lambda *args: sizes.append(len(args[2])) or gram(*args))
-    found = normal_equations.NewtonSystem(rows, weights, inside, 0.5)
+    found = normal_equations.NewtonSystem(P, weights, inside, 0.5)
     assert found.way == "cholesky"
     assert len(sizes) == 9  # never numbered as a whole
     assert sum(sizes) == np.count_nonzero(inside)

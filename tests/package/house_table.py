@@ -65,6 +65,7 @@ SHARED = {
         "constant": "the best constant, which a fit that was stopped at once returns",
         "units_of_C": "C in other units",
         "r_squared": "R², of least squares and of every regressor",
+        "examples": "the verbs that solvers ask of all examples at once",
     },
     "solvers": {
         "loop": "iteration, stopping, history, interruption",

@@ -235,6 +235,37 @@ def test_tiny_cells_are_measured_in_a_process_of_its_own():
         worker.close()
 
 
+def test_workers_share_no_core(monkeypatch):
+    monkeypatch.setattr(map_run.os, "sched_getaffinity", lambda _: {5, 1, 3, 2, 0, 7, 6}, raising=False)
+    monkeypatch.setattr(map_run.os, "sched_setaffinity", lambda *_: None, raising=False)
+    assert map_run.cores_of_workers(1, 2) == [None]
+    assert map_run.cores_of_workers(3, 2) == [[0, 1], [2, 3], [5, 6]]
+    with pytest.raises(SystemExit, match="need 8 cores; there are 7"):
+        map_run.cores_of_workers(4, 2)
+
+
+def test_a_cell_is_the_same_for_any_number_of_cells_and_workers(monkeypatch):
+    class Recorder:
+        def __init__(self, *_):
+            pass
+
+        def run(self, cell, repeats):
+            return None if cell.seed % 3 == 0 else row(0.1, 0.1) | {"number": cell.number, "seed": cell.seed}
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(map_run, "Worker", Recorder)
+    monkeypatch.setattr(map_run, "cores_of_workers", lambda workers, threads: [None] * workers)
+    found = [
+        [(each["number"], each["seed"]) for each in journey.travel(journey._options(["--seed", "5", *more]))["rows"]]
+        for more in (["--cells", "40"], ["--cells", "40", "--workers", "3"], ["--cells", "25"])
+    ]
+    assert found[0] == found[1]
+    assert found[0][:25] == found[2]
+    assert len(found[0]) == 40
+
+
 def test_the_journey_keeps_what_it_measured(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(map_cells, "ROWS", (50, 60))
     monkeypatch.setattr(map_cells, "COLUMNS", (2, 4))
@@ -251,6 +282,8 @@ def test_the_journey_keeps_what_it_measured(tmp_path, monkeypatch, capsys):
     assert "seed 11: 2 cells" in said
     assert journey.main(["--read", str(path)]) == 0
     assert capsys.readouterr().out.strip() in said
+    assert journey.main(["--read", str(path), str(path)]) == 0
+    assert "seed 11, 11: 4 cells" in capsys.readouterr().out
     assert journey.main(["--seed", "11", "--budget", "0"]) == 0  # no time, no cell
     assert "0 cells" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="no estimator of the map: Ridgge"):

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn import linear_model
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_classification
 
-from gapless import ConvergenceWarning, Perceptron, load, save, verify
+from gapless import ConvergenceWarning, Perceptron, config_context, load, save, verify
 from gapless.rows import as_rows
 from gapless.rows.copies.binary import BinaryRows
 from gapless.rows.copies.choose import best_copy
@@ -151,6 +151,25 @@ def test_voted_and_averaged_from_the_states_of_a_run(cancer):
     share = np.sign(new @ seen[:, :5].T + seen[:, 5]).mean(axis=1)
     assert np.allclose(voted.decision_function(new), share, atol=1e-12)
     assert (voted.predict(new) == np.where(share > 0, 1, -1)).all()
+    assert verify(voted, X, y)
+
+
+def test_a_stopped_vote_is_one_of_means_of_consecutive_weights(monkeypatch):
+    """Counting reads all rows for each voter: where the time has ended, no more vote than are counted in a moment."""
+    import gapless.fits.perceptron as fits
+
+    counted = []
+    count = fits._count_votes
+    monkeypatch.setattr(fits, "_count_votes", lambda run, *tick: (counted.append(run.n_voters), count(run, *tick))[1])
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60_000, 20)), rng.integers(2, size=60_000)
+    with config_context(convergence="ignore"):
+        voted = Perceptron(variant="voted", tol=None, max_iter=1000, time_limit=0.3).fit(X, y)
+    assert voted.status_ == "time_limit"
+    assert counted[-1] <= 3e8 / X.size < voted.mistakes_
+    arrays = voted.certificate_.arrays
+    assert np.allclose(arrays["votes"] @ arrays["voters"][:, :-1] / arrays["votes"].sum(), voted.coef_[0], rtol=1e-9)
+    assert voted.certificate_.subproblems[0].errors == np.count_nonzero((2 * y - 1) * voted.decision_function(X) <= 0)
     assert verify(voted, X, y)
 
 

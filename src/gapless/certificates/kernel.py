@@ -55,12 +55,14 @@ class KernelCertificate(Certificate):
     Attributes
     ----------
     witness : v with v'Kv < 0, where K is no kernel; else None
+    engine : whose solver found a point that was repaired and certified here: "libsvm"; None where all steps are our own
     """
 
     dual: Any
     gap: Any
     relative_gap: Any
     subproblems: tuple[Pair, ...]
+    engine: str | None = None
     witness: np.ndarray | None = field(default=None, metadata=NO_KEY)
 
     @property
@@ -114,6 +116,12 @@ class KernelCertificate(Certificate):
                 f" {len(self.subproblems)} pairs of classes, {'all' if done == len(self.subproblems) else done} converged; the "
                 f"worst is {self.pair_name(pair)} with relative gap {pair.relative_gap:.1e} ({pair.status})."
             )
+        nothing = sum(sub.converged and not sub.relative_gap <= self.tol for sub in self.subproblems)
+        if nothing:
+            of = f" of {nothing} of them" if len(self.subproblems) > 1 else ""
+            text += (
+                f" The optimum{of} is w = 0 up to rounding: no direction parts the rows, and no relative gap exists."
+            )
         return text + self._sentence_of_new_rows()
 
     def _problem_name(self, sub: Subproblem) -> str:
@@ -154,9 +162,10 @@ def certify_kernel(
     relative = gap / scale if scale > 0.0 else 0.0
     found = replace(found, gap=gap, relative_gap=relative)  # of rows: P - D has lost these digits
     if positive:
-        # An optimum of at most 1e-9 of the largest it could be is 0 (one class around the origin): a relative gap says nothing.
+        # An optimum of at most 1e-9 of the largest it could be is 0 (one class around the origin, nu-SVC with equal rows in both
+        # classes): a relative gap says nothing.
         mass = float(np.abs(problem.u(beta)).sum())
-        nothing = problem.kind == "one_class" and max(scale, gap) <= found.rounding <= 1e-9 * mass * mass
+        nothing = problem.kind in ("one_class", "nu_svc") and max(scale, gap) <= found.rounding <= 1e-9 * mass * mass
         ended = (
             "converged"
             if relative <= tol or nothing
@@ -180,7 +189,8 @@ def assemble_kernel(
     compile_seconds: float = 0.0,
 ) -> KernelCertificate:
     base = assemble(subproblems, statement, arrays, fingerprint, tol, seconds, compile_seconds=compile_seconds)
-    found = KernelCertificate(**base.__dict__, witness=witness)
+    engine = "libsvm" if "libsvm" in base.solver else None
+    found = KernelCertificate(**base.__dict__, engine=engine, witness=witness)
     if positive:
         return found
     return _without_gap(replace(found, kind="heuristic"))

@@ -67,7 +67,8 @@ def most_mistakes(radius: float, margin: float, along: float, length: float, d: 
 
 
 def _root(R: float, margin: float, A: float, B: float) -> float:
-    A = min(A, B)
+    unit = math.ldexp(1.0, -max(-1000, min(1000, math.frexp(R)[1])))  # R^4 of rows of 1e-86 would be 0
+    R, margin, A, B = R * unit, margin * unit, min(A, B) * unit, B * unit
     p = R * R - 2.0 * A * margin
     q = 4.0 * margin * margin * max(0.0, B * B * (1.0 + 8.0 * UNIT) - A * A * (1.0 - 8.0 * UNIT))
     if q == 0.0 and p <= 0.0:

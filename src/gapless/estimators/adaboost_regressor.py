@@ -21,7 +21,7 @@ from gapless.encode.weights import check_sample_weight
 from gapless.estimators.shared.boosting import Boosted
 from gapless.estimators.shared.constraints import options
 from gapless.estimators.shared.ensemble import taken
-from gapless.estimators.shared.ensemble_trees import default_tree
+from gapless.estimators.shared.ensemble_trees import SharedTrees, default_tree
 from gapless.fits.boosting import Clock, add_note_of_rounds, describe_failure
 from gapless.solvers.boosting.rounds import compute_regression_losses, find_weighted_median
 from gapless.solvers.loop import interruptible
@@ -118,6 +118,8 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
     def _rounds(self, X: Any, y: Any, weights: np.ndarray, clock: Clock) -> BaseException | None:
         base, n, most = self._base(), X.shape[0], self.n_estimators
         random = check_random_state(self.random_state)
+        trees = SharedTrees.build(base, X, y)
+        trees = trees if trees is not None and trees.counts_stand_for_rows else None
         w = weights / weights.sum()
         counted = w > 0.0
         self.estimator_ = base
@@ -133,11 +135,10 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
                 how = "time_limit came" if over == "time_limit" else "the user stopped it"
                 self.stop_reason_ = f"{how} after {t} of {most} rounds"
                 break
-            learner = self._copy(base, random)
+            learner = self._copy(base, random) if trees is None else trees.copy(random)
             rows = random.choice(n, size=n, replace=True, p=w)
             try:
-                learner.fit(taken(X, rows), taken(y, rows))
-                distance = np.abs(learner.predict(X) - y)[counted]
+                distance = np.abs(_fit_learner(learner, X, y, rows, trees) - y)[counted]
             except BaseException as raised:
                 if t == 0 or clock.interruption.requested:  # a second Ctrl-C ends at once
                     raise
@@ -233,3 +234,12 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
 
         for predicted in self.staged_predict(X):
             yield float(r2_score(y, predicted, sample_weight=sample_weight))
+
+
+def _fit_learner(learner: Any, X: Any, y: np.ndarray, rows: np.ndarray, trees: SharedTrees | None) -> np.ndarray:
+    """Fit a learner to the rows that were drawn; what it predicts for all rows. Trees count how often each row was drawn."""
+    if trees is None:
+        learner.fit(taken(X, rows), taken(y, rows))
+        return np.asarray(learner.predict(X))
+    trees.fit(learner, np.bincount(rows, minlength=y.shape[0]), lambda: None)
+    return trees.predict(learner)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
+from gapless._runtime.backend import use_backend
 from gapless._runtime.clock import Stopwatch, now
+from gapless._runtime.config import get_config
 from gapless._runtime.threads import map_threads, one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.model_document import encode_float, statement
@@ -24,7 +28,7 @@ from gapless.fits.perceptron_proofs import (
     find_direction,
     list_steps,
 )
-from gapless.rows import n_stored, scores
+from gapless.rows import n_stored, scores, scores_many
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop, Watch
 from gapless.solvers.perceptron import Run, drive
 from gapless.solvers.perceptron_thresholds import PERCEPTRON_THRESHOLDS
@@ -55,6 +59,7 @@ class _Part(NamedTuple):
     history: list[tuple[int, float, int, float]]
     scale: float
     trace: list[Step]
+    vote: np.ndarray | None  #: of each row, where all weights vote
 
 
 def fit_perceptron(
@@ -69,7 +74,7 @@ def fit_perceptron(
     """Fit one class after the other; ``start`` has a line (w, b) for each."""
     frame = Frame(Stop(0.0, request.passes, request.seconds), request.n_jobs)
     positives = encoded.labels.positives
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with use_backend(_choose_backend(request, encoded)), one_blas_thread(), np.errstate(all="ignore"):
         rows = LearningRows(request, encoded)
         watch = _PassWatch(interruption, note, frame.stopwatch.started)
 
@@ -79,12 +84,25 @@ def fit_perceptron(
         parts = _no_worse_than_constants(rows, map_threads(fit_class, range(len(positives)), request.n_jobs))
         weights = encoded.weights if encoded.weighted else None
         named = fingerprint(encoded.X, encoded.labels.index, weights)
-    certificate = _certificate(request, encoded, parts, _arrays(request, parts, start), named, frame.stopwatch)
+        certificate = _certificate(request, encoded, parts, _arrays(request, parts, start), named, frame.stopwatch)
     longest = max(parts, key=lambda part: part.run.passes)
     return PerceptronFit(
         certificate.arrays["coef"], certificate.arrays["intercept"], certificate, longest.history,
         [part.trace for part in parts], np.array([part.run.lag for part in parts]), longest.run.visits,
     )  # fmt: skip
+
+
+def _choose_backend(request: PerceptronRequest, encoded: EncodedRows) -> str:
+    """numpy for a plain fit to few dense rows that looks for no proof, by their shape alone or as the settings ask."""
+    plain = request.variant == "plain" and request.penalty is None and not request.traced
+    if sparse.issparse(encoded.X) or not (plain and request.heeds_tol):
+        return "numba"
+    asked = get_config()["backend"]
+    if asked != "auto":
+        return str(asked)
+    n, d = encoded.X.shape
+    few = n * d * len(encoded.labels.positives) <= PERCEPTRON_THRESHOLDS.in_order_values
+    return "numpy" if few else "numba"
 
 
 def _arrays(request: PerceptronRequest, parts: list[_Part], start: np.ndarray) -> dict[str, np.ndarray]:
@@ -169,13 +187,16 @@ def _fit_class(data: LearningRows, positive: int, start: np.ndarray, seed: int, 
         )
     if ending.status == "converged" and count_errors(data.rows, y, data.learns, run.theta):
         ending = ending._replace(status="stalled")  # a score whose sign was rounding
+    vote = _take_vote(data, run, loop) if task.variant == "voted" else None
     status, witness = ending.status, ending.witness
+    if vote is not None and status not in ("converged", "infeasible"):
+        status = loop.status or status  # the time may have ended while votes were counted
     weights = run.weights()
     if status == "infeasible" and task.variant == "plain" and not task.heeds_tol:
         weights = run.fill_pocket(PERCEPTRON_THRESHOLDS.passes_of_pocket(n_stored(data.rows)), loop.tick)
     direction, proved, why = find_direction(data, run, y, ending)
-    if task.variant == "voted":
-        errors = int(np.count_nonzero(~(y * _count_votes(run) > 0.0)[data.counted]))
+    if vote is not None:
+        errors = int(np.count_nonzero(~(y * vote > 0.0)[data.counted]))
     else:
         errors = count_errors(data.rows, y, data.counted, weights)
         if task.variant == "pocket" or (task.variant == "plain" and status == "infeasible"):
@@ -185,7 +206,7 @@ def _fit_class(data: LearningRows, positive: int, start: np.ndarray, seed: int, 
     radius, margin, bound = proved if proved is not None else (None, None, None)
     claim = Perceived(positive, status, run.mistakes, run.passes, errors, why, radius, margin, bound, witness)
     trace = list_steps(run, y, direction, proved) if task.traced else []
-    return _Part(weights / data.scale, run, claim, direction, history, data.scale, trace)
+    return _Part(weights / data.scale, run, claim, direction, history, data.scale, trace, vote)
 
 
 def _no_worse_than_constants(data: LearningRows, parts: list[_Part]) -> list[_Part]:
@@ -206,9 +227,9 @@ def _no_worse_than_constants(data: LearningRows, parts: list[_Part]) -> list[_Pa
 
 def _scores(data: LearningRows, part: _Part) -> np.ndarray:
     """The scores of the rows that count, as ``decision_function`` gives them."""
-    if data.request.variant != "voted":
+    if part.vote is None:
         return scores(data.rows, part.weights * data.scale)[data.counted]
-    return _count_votes(part.run)[data.counted] / max(1, part.run.electorate()[1].sum())
+    return part.vote[data.counted] / max(1, part.run.electorate()[1].sum())
 
 
 def _constant(data: LearningRows, part: _Part, masses: np.ndarray) -> _Part:
@@ -252,7 +273,8 @@ def _run_to_end(data: LearningRows, run: Run, loop: Loop, y: np.ndarray, note: A
             if ending != "ask" and not (plain and not asked and _is_wanted(data, run, ending)):
                 return RunEnding(status, None, known, asked)
             asked = True
-            witness, known = ask_separability(data, y)
+            with use_backend("numba"):
+                witness, known = ask_separability(data, y)
             if witness is not None:
                 return RunEnding("infeasible", witness, None, asked)
             if ending != "ask" and (ending != "still" or known is None or task.heeds_tol):
@@ -285,9 +307,27 @@ def _accuracy(run: Run, y: np.ndarray, held_out: np.ndarray) -> float:
     return float(np.mean((scores(run.rows, run.weights())[held_out] > 0.0) == (y[held_out] > 0)))
 
 
-def _count_votes(run: Run) -> np.ndarray:
-    """The votes for the positive class less those against it, of each row."""
-    total = np.zeros(run.y.size)
-    for voter, vote in zip(*run.electorate()):
-        total += vote * np.sign(scores(run.rows, voter))
+def _take_vote(data: LearningRows, run: Run, loop: Loop) -> np.ndarray:
+    """The votes for the positive class less those against it, of each row.
+
+    Each voter reads all rows. Where the fit was stopped, or is stopped while they are counted, the means of consecutive
+    weights vote, of as many stretches as are counted in a moment.
+    """
+    with suppress(Ended):
+        if loop.status is None:
+            return _count_votes(run, loop.tick)
+    moment = 3e8 / len(data.labels.positives)  # values read: some 0.1 s
+    run.merge_voters(max(1, int(moment / (n_stored(run.rows) + run.y.size))))
+    return _count_votes(run)
+
+
+def _count_votes(run: Run, tick: Callable[[], None] | None = None) -> np.ndarray:
+    total, (voters, votes) = np.zeros(run.y.size), run.electorate()
+    held = 2_000_000  # scores, in 16 MB
+    step = max(1, held // run.y.size)
+    for first in range(0, votes.size, step):
+        part = slice(first, first + step)
+        total += np.sign(scores_many(run.rows, voters[part])) @ votes[part]
+        if tick is not None:
+            tick()
     return total

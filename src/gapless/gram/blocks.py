@@ -166,11 +166,8 @@ class PointGram(Gram):
     def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
         if self.kernel.of_distances:
             return super().sizes(rows, weights, at)
-        lengths, out = np.sqrt(self.norms2), np.empty(len(at))
-        for start in range(0, len(at), self.tile_rows):
-            part = slice(start, start + self.tile_rows)
-            out[part] = self.kernel.bound(np.outer(lengths[at[part]], lengths[rows])) @ weights
-        return out
+        lengths = np.sqrt(self.norms2)
+        return np.asarray(self.kernel.bound_sums(lengths[at], lengths[rows], weights))
 
     @property
     def diagonal(self) -> np.ndarray:

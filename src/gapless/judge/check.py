@@ -35,11 +35,10 @@ def check(
 ) -> Verdict:
     """Judge the certificate of a model document with its arrays on the data it speaks of.
 
-    The verdict is true where every claim holds and false where one does not.  Data, labels or weights other
-    than those of the fit, and documents that cannot be read, raise CertificateError, and nothing else is raised.
-    ``rigorous=True`` adds bounds on primal, optimum and gap that hold in exact arithmetic, ``"exact"`` computes them
-    without rounding (up to some ten thousand rows).  ``X_test`` and ``y_test`` are the rows of a held-out bound, where
-    the document has one.
+    The verdict is true where every claim holds and false where one does not.  Data, labels or weights other than those
+    of the fit, and documents that cannot be read, raise CertificateError, and nothing else is raised. ``rigorous=True``
+    adds bounds on primal, optimum and gap that hold in exact arithmetic, ``"exact"`` computes them without rounding (up
+    to some ten thousand rows).  ``X_test`` and ``y_test`` are the rows of a held-out bound, where the document has one.
     """
     if not isinstance(rigorous, bool | np.bool_ | int | str) or rigorous not in (False, True, "exact"):
         raise CertificateError(f"rigorous is {rigorous!r}; it is False, True or 'exact'")

@@ -1,12 +1,10 @@
-"""What the judge raises. Defined here because the judge imports nobody; ``gapless.errors`` shows them
-again."""
+"""What the judge raises. Defined here because the judge imports nobody; ``gapless.errors`` shows them again."""
 
 from __future__ import annotations
 
 
 class CertificateError(ValueError):
-    """The certificate cannot be judged: other data, other weights, or a document that says nothing
-    readable."""
+    """The certificate cannot be judged: other data, other weights, or a document that says nothing readable."""
 
 
 class ModelFileError(ValueError):

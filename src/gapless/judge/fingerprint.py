@@ -81,8 +81,7 @@ def digest(values: np.ndarray, dtype: str) -> str:
 
 
 def fingerprint(X: Any, label_index: Any, sample_weight: Any = None) -> dict[str, Any]:
-    """The "fingerprint" block of a certificate: sizes and digests of rows, class indices and sample
-    weights."""
+    """The "fingerprint" block of a certificate: sizes and digests of rows, class indices and sample weights."""
     rows = as_rows(X)
     n, d = rows.shape
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) + 0.0

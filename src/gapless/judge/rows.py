@@ -169,8 +169,7 @@ class SparseRows:
         return self.indptr.size - 1, self.n_features
 
     def blocks(self, size: int = BLOCK_VALUES, most: int = BLOCK_ROWS) -> Iterator[SparseBlock]:
-        """Blocks of about ``size`` entries, more where the columns are many: each block costs a pass over
-        them."""
+        """Blocks of about ``size`` entries, more where the columns are many: each block costs a pass over them."""
         n, d = self.shape
         size = max(size // 4, 4 * d)
         start = 0
@@ -208,8 +207,7 @@ def counted(rows: Rows, weights: np.ndarray, other: np.ndarray) -> Iterator[tupl
 
 
 def as_rows(X: Any) -> Rows:
-    """X as rows: arrays, nested lists, data frames, sparse matrices. CertificateError where it holds no
-    numbers."""
+    """X as rows: arrays, nested lists, data frames, sparse matrices. CertificateError where it holds no numbers."""
     if isinstance(X, DenseRows | SparseRows):
         return X
     if hasattr(X, "tocsr") or hasattr(X, "indptr"):

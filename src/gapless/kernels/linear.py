@@ -28,6 +28,6 @@ class Linear:
         """The same against ``bound``."""
         return (d + 2) * 2.0**-53
 
-    def bound(self, lengths: np.ndarray) -> np.ndarray:
-        """A bound on |K| from |x||z|."""
-        return lengths
+    def bound_sums(self, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """A bound on sum_j weights_j |K(x, z_j)| from the lengths ``left`` of x and ``right`` of z."""
+        return left * float(right @ weights)

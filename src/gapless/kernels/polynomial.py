@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,9 +39,23 @@ class Polynomial:
         """The same against ``bound``."""
         return self.degree * (d + 8) * 2.0**-53
 
-    def bound(self, lengths: np.ndarray) -> np.ndarray:
-        """A bound on |K| from |x||z|."""
-        return power(self.gamma * lengths + abs(self.coef0), self.degree)
+    def bound_sums(self, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """A bound on sum_j weights_j |K(x, z_j)| from the lengths ``left`` of x and ``right`` of z.
+
+        sum_j v_j (gamma l r_j + c)^p = sum_k binom(p, k) c^(p - k) (gamma l R)^k sum_j v_j (r_j / R)^k, R = max r: p + 1 sums of
+        the columns in the place of a matrix of rows and columns.
+        """
+        longest, total, many = float(right.max(initial=0.0)), np.zeros(left.size), 1000
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps, shares = self.gamma * longest * left, right / (longest or 1.0)
+            if self.degree > many:  # binomials overflow
+                return power(steps + abs(self.coef0), self.degree) * float(weights.sum())
+            power_of_shares = np.ones(right.size)
+            for k in range(self.degree + 1):
+                factor = math.comb(self.degree, k) * float(weights @ power_of_shares)
+                total += factor * power(np.full(1, abs(self.coef0)), self.degree - k) * power(steps.copy(), k)
+                power_of_shares *= shares
+        return np.nan_to_num(total, nan=np.inf, posinf=np.inf)  # 0 times what overflows
 
 
 def power(base: np.ndarray, degree: int) -> np.ndarray:

@@ -36,7 +36,7 @@ class Constant(NamedTuple):
 
 def best_constant(problem: LinearProblem) -> Constant | None:
     """The constant score with the least P; None where there is no offset."""
-    s = float(problem.rows.constant)
+    s = float(problem.constant)
     if s == 0.0:
         return None
     theta = np.zeros(problem.d + 1)
@@ -90,7 +90,7 @@ def separate_equal_constants(problem: LinearProblem, theta: np.ndarray, share: f
 
 def best_constants(problem: Multinomial, steps: int = 100) -> Constant | None:
     """The K constant scores with the least P, by Newton's method; None where there is no offset."""
-    s, C, K = float(problem.rows.constant), problem.class_weights, problem.K
+    s, C, K = float(problem.constant), problem.class_weights, problem.K
     if s == 0.0:
         return None
     total = float(C.sum())

@@ -116,6 +116,13 @@ class KernelDual:
         return ((np.flatnonzero(self.sign > 0), 0.5 * (T1 + T0)), (np.flatnonzero(self.sign < 0), 0.5 * (T1 - T0)))
 
     @lazy
+    def kink(self) -> float:
+        """eps of regression: half of what a row's two tau are apart, taken where the target is smallest and so rounded least."""
+        first, second = self.tau[: self.n_points], self.tau[self.n_points :]
+        row = int(np.argmin(np.abs(first - second)))
+        return max(0.0, -0.5 * float(first[row] + second[row]))
+
+    @lazy
     def R2(self) -> float:
         """The largest K(x, x); infinite or NaN where one is."""
         return float(np.max(np.maximum(self.gram.diagonal, 0.0), initial=0.0))

@@ -10,16 +10,15 @@ Weak duality with a free offset and sum u = r:   P(w, b) >= D(u) - b r   for eve
 for any B >= |b*|.  `linear_offset` gives such a B and the best b for given scores, `linear_sums` has the compiled sums over
 examples, `linear_rounding` bounds what rounding adds to P - D.
 
-Solvers ask a problem for sums over all examples and for vectors with an entry for each: `loss_and_gradient` and
-`derivatives_along` (Newton), `scores` and `combine` (products with X), `repair` and `dual` (a feasible u and its bound),
-`subset` (fewer rows, the same problem).
+Solvers ask a problem for sums over all examples, and for vectors with an entry for each that they hand back: the verbs of
+`examples/protocol`.  Those that every problem over rows has are in `examples/over_rows`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,10 +28,12 @@ from gapless._runtime.threads import run_in_parts
 from gapless.losses.verbs import value
 from gapless.numbers import UNIT
 from gapless.problems import linear_sums as sums
+from gapless.problems.examples.hinge_band import HingeBand
+from gapless.problems.examples.hinge_sets import HingeSets, count_free
+from gapless.problems.examples.over_rows import OverRows
 from gapless.problems.linear_offset import bound_offset, find_best_offset, find_offset_interval
 from gapless.problems.linear_rounding import bound_rounding
 from gapless.problems.linear_sums import SLICE, LossAtScores, WeightedLoss, n_blocks, share_blocks, sum_blocks
-from gapless.rows.copies.choose import best_copy
 from gapless.rows.products import cut_for_two_reads, sum_in_block_order
 from gapless.rows.shape import to_copy_coordinates
 
@@ -40,30 +41,6 @@ Tick = Callable[[], None] | None
 
 #: How the offset enters.
 OFFSETS = ("none", "penalised", "free")
-
-
-class OverRows:
-    """What problems over rows have in common: n examples of d features, their |x_i|^2, and the offset."""
-
-    rows: R.Rows
-    y: np.ndarray
-    offset: str
-
-    @property
-    def n(self) -> int:
-        return self.y.size
-
-    @property
-    def d(self) -> int:
-        return R.n_features(self.rows)
-
-    @property
-    def free(self) -> bool:
-        return self.offset == "free"
-
-    @lazy
-    def norms2(self) -> np.ndarray:
-        return R.norms2(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +52,9 @@ class LinearProblem(OverRows):
     c: np.ndarray
     loss: Any
     offset: str
+
+    #: Step lengths that one pass over the scores answers.
+    steps_at_once: ClassVar[int] = 1
 
     @classmethod
     def build(
@@ -143,20 +123,24 @@ class LinearProblem(OverRows):
         part = R.take_rows(self.rows, index)
         return type(self)(part, self.y[index], self.c[index] * scale, self.loss, self.offset)
 
-    def use_fast_copy(self, large: int | None = None, many: bool = True) -> None:
-        """From now on read a smaller copy of the rows in full passes, if one repays its making.
+    def sample(self, m: int, order: np.ndarray | None = None) -> LinearProblem:
+        """The problem on m examples drawn at random, weights scaled up; ``order`` is one that does not depend on theirs."""
+        index = R.sample(self.n, m)
+        if order is not None:
+            index = np.sort(order[index])
+        return self.subset(index, self.n / index.size)
 
-        ``many``: dozens of passes are expected.
-        """
-        if "_fast_copy" not in self.__dict__:
-            copy = best_copy(self.rows, "passes", times=np.inf if many else 1, least_values=large)
-            if many or copy is not self.rows:
-                self.__dict__["_fast_copy"] = copy
+    def scale_costs(self, factor: float) -> LinearProblem:
+        """The problem at other costs, over the same rows."""
+        part = replace(self, c=self.c * factor)
+        known = ("_fast_copy", "norms2", "R2")
+        part.__dict__.update({name: value for name, value in self.__dict__.items() if name in known})
+        return part
 
     @property
-    def pass_rows(self) -> Any:
-        """The rows as full passes read them."""
-        return self.__dict__.get("_fast_copy", self.rows)
+    def one_class(self) -> bool:
+        """Every example is positive, or every one negative."""
+        return bool((self.y > 0).all() or (self.y < 0).all())
 
     def scores(self, theta: np.ndarray, tick: Tick = None, out: np.ndarray | None = None) -> np.ndarray:
         return R.scores(self.pass_rows, theta, tick, out)
@@ -188,6 +172,26 @@ class LinearProblem(OverRows):
         share_blocks(lambda first, last: sums.differentiate_along(*args, first, last), len(parts))
         loss, slope_along, curvature_along = parts.sum(axis=0).tolist()
         return loss, slope_along, curvature_along
+
+    def new_point(self) -> LossAtScores:
+        """Scores and the derivatives there, to be filled."""
+        return LossAtScores(self.new_vector(), self.new_vector(), self.new_vector())
+
+    def new_band(self, start: np.ndarray | None = None, by_changes: bool = False) -> HingeBand:
+        """The band of the hinge, with the shares of a dual point ``start``; ``by_changes``: sums read the rows that changed."""
+        return HingeBand(self, start, by_changes)
+
+    def count_free(self, u: np.ndarray) -> int:
+        """The examples strictly inside their box."""
+        return count_free(self, u)
+
+    def new_sets(self, theta: np.ndarray, u: np.ndarray, tick: Tick = None) -> HingeSets:
+        """The active sets of the hinge that a pair suggests."""
+        return HingeSets(self, theta, u, tick)
+
+    def slopes_along(self, at: LossAtScores, along: np.ndarray, ts: Sequence[float]) -> list[tuple[float, float]]:
+        """Slope and curvature of the loss at the scores z + t along, for each t."""
+        return [self.derivatives_along(at, along, t)[1:] for t in ts]
 
     def derivatives(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """c l' and c l'' at the scores z."""
@@ -271,6 +275,11 @@ class LinearProblem(OverRows):
         return find_offset_interval(self, z, near)
 
     # -- maps between w and u ------------------------------------------------------------------------------------
+
+    def dual_at(self, at: LossAtScores, out: np.ndarray | None = None) -> np.ndarray:
+        """The dual point of the scores whose derivatives are at hand, repaired; into ``out``, which may be at.h."""
+        u = np.negative(at.g, out=out)
+        return self.repair(u, out=u)
 
     def dual_from_primal(self, theta: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
         """u_i = -c_i l'(z_i), moved to sum u = 0 where the offset is free."""

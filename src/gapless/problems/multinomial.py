@@ -15,9 +15,9 @@ optimal b*.  The entries of r sum to 0 and P does not change with b + t, so b* m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,10 +26,19 @@ from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
 from gapless.losses.compiled.softmax import entropy_row, softmax_row
 from gapless.numbers import UNIT, gamma, length_of
-from gapless.problems.linear import OverRows, constant_feature, largest_norm2
+from gapless.problems.examples.over_rows import OverRows
+from gapless.problems.linear import constant_feature, largest_norm2
 from gapless.problems.linear_sums import BLOCK, n_blocks
 
 Tick = Callable[[], None] | None
+
+
+class SoftmaxAtScores:
+    """Scores Z and the probabilities P there; and those at the step length that was looked at last."""
+
+    def __init__(self) -> None:
+        self.Z = self.P = self.along = self.own_along = np.empty((0, 0))
+        self.last: tuple[float, np.ndarray, float] | None = None  #: t, P and the loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +50,9 @@ class Multinomial(OverRows):
     c: np.ndarray
     K: int
     offset: str
+
+    #: Step lengths that one pass over the scores answers.
+    steps_at_once: ClassVar[int] = 1
 
     @classmethod
     def build(cls, X: Any, y: np.ndarray, c: np.ndarray, K: int, offset: str, offset_scale: float = 1.0) -> Multinomial:
@@ -131,7 +143,75 @@ class Multinomial(OverRows):
         primal = self.primal(theta)
         return primal - self.dual(U, primal)
 
+    # -- at a point and along a step -----------------------------------------------------------------------------
+
+    def new_point(self) -> SoftmaxAtScores:
+        return SoftmaxAtScores()
+
+    def move_to(self, at: SoftmaxAtScores, theta: np.ndarray, tick: Tick = None) -> float:
+        """The scores of theta and the probabilities there; the loss."""
+        at.Z, at.last = self.scores(theta, tick), None
+        at.P, loss = self.probabilities(at.Z)
+        return loss
+
+    def slopes_along(self, at: SoftmaxAtScores, along: np.ndarray, ts: Sequence[float]) -> list[tuple[float, float]]:
+        """Slope and curvature of the loss at the scores Z + t along, for each t."""
+        if at.along is not along:
+            at.along, at.own_along = along, along[np.arange(self.n), self.y]
+        found = []
+        for t in ts:
+            P, loss = self.probabilities(at.Z + t * along)
+            at.last = t, P, loss
+            Q = P * along
+            mean = Q.sum(axis=1)
+            Q *= along
+            spread = Q.sum(axis=1) - mean * mean
+            found.append((float(self.c @ (mean - at.own_along)), float(self.c @ spread)))
+        return found
+
+    def move(self, at: SoftmaxAtScores, along: np.ndarray, t: float) -> float:
+        """Go on to the scores Z + t along; the loss there."""
+        at.Z = at.Z + t * along
+        if at.last is not None and at.last[0] == t:
+            _, at.P, loss = at.last
+        else:
+            at.P, loss = self.probabilities(at.Z)
+        at.last = None
+        return loss
+
+    def bends(self, at: SoftmaxAtScores, k: int, j: int) -> np.ndarray:
+        """c p_k (1 - p_k), or c p_k p_j for two classes: minus the weights of a block of the Hessian."""
+        weighted = self.c * at.P[:, k]
+        return weighted * (1.0 - at.P[:, k] if j == k else at.P[:, j])
+
+    def mean_bends(self, at: SoftmaxAtScores) -> np.ndarray:
+        """The mean of c p (1 - p) over the classes, times K/(K - 1)."""
+        return self.c * ((1.0 - np.sum(at.P * at.P, axis=1)) / (self.K - 1))
+
+    def hessian_times(self, at: SoftmaxAtScores, V: np.ndarray, tick: Tick = None) -> np.ndarray:
+        """The Hessian of the loss times V (K, d + 1)."""
+        T = at.P * self.scores(V, tick)
+        T -= at.P * T.sum(axis=1, keepdims=True)
+        T *= self.c[:, None]
+        return self.combine(T, tick)
+
     # -- maps ----------------------------------------------------------------------------------------------------
+
+    def zero_dual(self) -> np.ndarray:
+        """U = 0: equal scores move no share."""
+        return np.zeros((self.n, self.K))
+
+    def dual_at(self, at: SoftmaxAtScores) -> np.ndarray:
+        """The dual point of the probabilities that are at hand."""
+        return self.dual_of(at.P)
+
+    def balanced_dual_at(self, at: SoftmaxAtScores) -> np.ndarray:
+        """The same, after the best offsets are put in where these are free."""
+        return self.dual_of(self.probabilities(at.Z + self.best_offsets(at.Z))[0]) if self.free else self.dual_of(at.P)
+
+    def column_sums(self, U: np.ndarray) -> np.ndarray:
+        """sum_i u_i (K)"""
+        return np.asarray(U.sum(axis=0))
 
     def dual_of(self, P: np.ndarray) -> np.ndarray:
         """u = c (e_y - p), exactly feasible: the entries of a row sum to 0, those of other classes to at least -c."""

@@ -7,7 +7,7 @@ The slope is computed exactly down to rounding, where differences of P are not; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -40,3 +40,32 @@ def find_step_length(
             new = 0.5 * (low + high) if np.isfinite(high) else 2.0 * t
         t = min(new, 4.0 * max(t, 1.0))
     return t
+
+
+def search_along(
+    slopes: Callable[[Sequence[float]], Sequence[tuple[float, float]]],
+    start: float,
+    *,
+    share: float = 0.5,
+    at_once: int = 1,
+) -> float:
+    """`find_step_length` where a pass over the data gives slope and bend at ``at_once`` step lengths; ``start``: the slope at 0.
+
+    With one at a time the next is Newton's; with many the bracket is cut into equal parts, so that a few passes do.
+    """
+    if at_once == 1:
+        return find_step_length(lambda t: slopes((t,))[0], share, start=start)
+    if not start < 0.0:
+        return 0.0
+    low, high, best, least = 0.0, np.inf, 0.0, -start
+    ts = [2.0 ** (2 - k) for k in range(at_once)]  # from 4 down
+    for _ in range(60):
+        for t, (slope, _) in zip(ts, slopes(ts)):
+            if abs(slope) < least:
+                best, least = t, abs(slope)
+            low, high = (max(low, t), high) if slope < 0.0 else (low, min(high, t))
+        if least <= share * abs(start) or not low < 0.5 * (low + high) < high:
+            break
+        steps = range(1, at_once + 1)
+        ts = [low + (high - low) * k / (at_once + 1) if np.isfinite(high) else low * 2.0**k for k in steps]
+    return best

@@ -17,6 +17,7 @@ import numpy as np
 
 from gapless._runtime.clock import now
 from gapless.numbers import relative_gap
+from gapless.problems.examples.protocol import Handle
 from gapless.solvers.solution import Event, Status
 
 #: Values (rows times columns) up to which equal rows are merged, and steps past the tolerance are a small part of a fit.
@@ -134,9 +135,9 @@ class Loop:
         self.status: Status | None = None
         self.history: list[Event] = []
         self.best_theta: np.ndarray | None = None
-        self.best_scores: np.ndarray | None = None
+        self.best_scores: Handle | None = None
         self.best_combined: np.ndarray | None = None
-        self._best_u: np.ndarray | Callable[[], np.ndarray] | None = None
+        self._best_u: Handle | Callable[[], Handle] | None = None
         self.best_primal = np.inf
         self.best_dual = -np.inf
         #: This solve only provides a start: it ends at the gap that was asked for.
@@ -158,7 +159,7 @@ class Loop:
         return now() - self.started
 
     @property
-    def best_u(self) -> np.ndarray | None:
+    def best_u(self) -> Handle | None:
         if callable(self._best_u):
             self._best_u = self._best_u()
         return self._best_u
@@ -202,7 +203,7 @@ class Loop:
         if self.stop.seconds is not None and self.seconds + self.reserve >= self.stop.seconds:
             self.end("time_limit")
 
-    def offer(self, u: np.ndarray) -> None:
+    def offer(self, u: Handle) -> None:
         """Keep a dual point to return if none is recorded."""
         if self._best_u is None:
             self._best_u = u
@@ -214,17 +215,17 @@ class Loop:
     def record(
         self,
         theta: np.ndarray,
-        u: np.ndarray | Callable[[], np.ndarray],
+        u: Handle | Callable[[], Handle],
         primal: float,
         dual: float,
         *,
         ends: bool = True,
-        scores: np.ndarray | None = None,
+        scores: Handle | None = None,
     ) -> bool:
         """Keep the lowest primal and the highest dual point, tell the callback, and end if that is enough.
 
-        ``u`` may be a function that makes the dual point; it is called only if that point is returned. ``scores`` are the scores
-        of theta, if they were computed from theta itself and not by steps towards it.
+        ``u``, which is copied, may be a function that makes the dual point; it is called only if that point is returned.
+        ``scores`` are the scores of theta, if they were computed from theta itself and not by steps towards it.
         """
         better = primal < self.best_primal or dual > self.best_dual
         self._took_dual = dual > self.best_dual
@@ -234,7 +235,7 @@ class Loop:
             if isinstance(u, np.ndarray) and isinstance(self._best_u, np.ndarray) and self._best_u.shape == u.shape:
                 self._best_u[...] = u  # no second copy beside the old one
             else:
-                self._best_u = u.copy() if isinstance(u, np.ndarray) else u
+                self._best_u = u if callable(u) else u.copy()
             self.best_dual, self.best_combined = dual, None
         event = Event(self.n_iter, self.seconds, self.best_primal, self.best_dual)
         self._remember(event)
@@ -248,7 +249,7 @@ class Loop:
         self.tick()
         return better
 
-    def know_scores(self, theta: np.ndarray, scores: np.ndarray) -> None:
+    def know_scores(self, theta: np.ndarray, scores: Handle) -> None:
         """Keep the scores of theta if it is the best point; the array belongs to the loop from now on."""
         if self.best_theta is not None and np.array_equal(self.best_theta, theta):
             self.best_scores = scores
@@ -258,11 +259,11 @@ class Loop:
         if self._took_dual:
             self.best_combined = combined
 
-    def keep_pair(self, scores: np.ndarray, u: np.ndarray) -> None:
+    def keep_pair(self, scores: Handle, u: Handle) -> None:
         """Keep the scores of the best theta, and the dual point to return; both arrays belong to the loop from now on."""
         self.best_scores, self._best_u = scores, u
 
-    def prefer(self, theta: np.ndarray, u: np.ndarray, primal: float, dual: float) -> None:
+    def prefer(self, theta: np.ndarray, u: Handle, primal: float, dual: float) -> None:
         """Return this pair: the two belong together, and their gap is as small as rounding lets it be.
 
         The lowest primal and the highest dual point may come from passes whose w differ by the root of a gap of 1e-14.

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from gapless import rows as R
+from gapless.problems.examples.protocol import Examples, Handle
 
 #: Columns (or rows) of a matrix up to which it is written out and factored: 72 MB.
 FACTORED_COLUMNS = 3000
@@ -25,13 +26,11 @@ SINGLE_PRECISION_MASS = 2.5e5
 class NewtonSystem:
     """Factored once, solved for several right-hand sides."""
 
-    slice_rows = 1 << 20  #: rows that are numbered at a time: 8 MB
-
     def __init__(
         self,
-        rows: R.Rows,
-        weights: np.ndarray,
-        index: np.ndarray,
+        examples: Examples,
+        weights: Handle,
+        inside: Handle | None,
         offset_ridge: float,
         *,
         tick: Callable[[], None] | None = None,
@@ -40,44 +39,29 @@ class NewtonSystem:
         scale: float = 1.0,
         single: bool = False,
     ) -> None:
-        """``inner`` may hold X X' of all rows, the constant feature included, if it is known; d_i is scale x weights.
+        """``inner`` may hold X X' of all examples, the constant feature included, if it is known; d_i is scale x weights.
 
-        ``index`` has the numbers of the rows of M, or is True for them: then many are numbered slice by slice, in less memory.
+        ``inside`` is True for the examples of M; None: all are.
         ``single``: the matrix is summed in float32 (see `SINGLE_PRECISION_MASS`).
         """
-        d, m = R.n_features(rows) + 1, int(np.count_nonzero(index)) if index.dtype == bool else index.size
+        d, m = examples.d + 1, examples.n if inside is None else examples.count(inside)
         self.ridge = np.ones(d)
         self.ridge[-1] = offset_ridge
-        self.rows, self.weights = rows, weights
         self.tick, self.tolerance, self.scale = tick, tolerance, scale
-        sliced = index.dtype == bool and index.size > self.slice_rows and d <= FACTORED_COLUMNS <= m
-        every = m == index.size and index.dtype == bool and d <= FACTORED_COLUMNS <= m
-        self.index = np.flatnonzero(index) if index.dtype == bool and not sliced and not every else index
         if m < d and m <= FACTORED_COLUMNS:
             self.way = "woodbury"
+            self._few = examples.take(weights, inside)
             self._factor_inner(inner)
         elif d <= FACTORED_COLUMNS:
             self.way = "cholesky"
-            # no list of all, which would be fresh memory
-            numbers: np.ndarray | range = range(m) if every else self.index
-            if sliced:
-                matrix = np.zeros((d, d))
-                for start in range(0, index.size, self.slice_rows):
-                    numbers = range(start, min(m, start + self.slice_rows))
-                    if not every:
-                        numbers = np.flatnonzero(index[start : start + self.slice_rows]) + start
-                    matrix += R.gram(rows, weights, numbers, tick, single)
-            else:
-                matrix = R.gram(rows, weights, numbers, tick, single)
+            matrix = examples.gram(weights, inside, tick, single=single)
             matrix *= scale
             np.einsum("ii->i", matrix)[...] += self.ridge
-            self._factor(matrix)
-            del self.rows, self.weights, self.index  # a factor that is kept must not keep the data
+            self._factor(matrix)  # which keeps nothing of the data
         else:
             self.way = "conjugate gradients"
-            self._masked = np.zeros(R.n_rows(rows))
-            self._masked[self.index] = scale * weights[self.index]
-            self._diagonal = R.squares(rows, self._masked, tick) + self.ridge
+            self._examples, self._masked = examples, examples.masked(weights, inside, scale)
+            self._diagonal = examples.squares(self._masked, tick) + self.ridge
 
     def _factor(self, matrix: np.ndarray) -> None:
         """Factor the matrix, scaled in place: new memory takes longer to get than to fill."""
@@ -110,20 +94,20 @@ class NewtonSystem:
 
         The offset is the Schur complement  1'(D - DXA^-1X'D)1 = 1'F^-1 1, a sum of one sign: nothing cancels.
         """
-        if self.index.size == 0:
+        part, weights, numbers = self._few
+        if numbers.size == 0:
             return
-        self._part = R.take_rows(self.rows, self.index)
-        k = self._part.constant
+        k = part.constant
         if inner is None:
-            gram = R.row_products(self._part, np.arange(self.index.size), self.tick)
+            gram = R.row_products(part, np.arange(numbers.size), self.tick)
         else:
-            gram = inner[np.ix_(self.index, self.index)]
+            gram = inner[np.ix_(numbers, numbers)]
         if k != 0.0:
             gram -= k * k
-        np.einsum("ii->i", gram)[...] += 1.0 / (self.scale * self.weights[self.index])
+        np.einsum("ii->i", gram)[...] += 1.0 / (self.scale * weights)
         self._factor(gram)
-        t = self._backsolve(np.full(self.index.size, k))
-        self._border = R.combine(self._part, t)[:-1]
+        t = self._backsolve(np.full(numbers.size, k))
+        self._border = R.combine(part, t)[:-1]
         self._schur = k * float(t.sum()) + self.ridge[-1]
 
     def solve(self, right: np.ndarray) -> np.ndarray:
@@ -134,17 +118,18 @@ class NewtonSystem:
         return conjugate_gradients(self.apply, lambda v: v / self._diagonal, right, self.tolerance, most=2000)
 
     def _solve_inner(self, right: np.ndarray) -> np.ndarray:
-        if self.index.size == 0:
+        part = self._few.rows
+        if self._few.numbers.size == 0:
             return right / self.ridge
         x = right.copy()
         x[-1] = 0.0
-        x[:-1] -= R.combine(self._part, self._backsolve(R.scores(self._part, x)))[:-1]
+        x[:-1] -= R.combine(part, self._backsolve(R.scores(part, x)))[:-1]
         x[-1] = (right[-1] - float(self._border @ right[:-1])) / self._schur
         x[:-1] -= self._border * x[-1]
         return x
 
     def apply(self, x: np.ndarray) -> np.ndarray:
-        return self.ridge * x + R.curved(self.rows, self._masked, x, self.tick)
+        return self.ridge * x + self._examples.curve(self._masked, x, self.tick)
 
 
 def conjugate_gradients(

@@ -16,17 +16,14 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from gapless import rows as R
-from gapless.problems.linear import LinearProblem
-from gapless.rows.products import curved_cost
-from gapless.rows.weighted_gram import gram_cost
+from gapless.problems.examples.protocol import Examples, Handle
 from gapless.solvers.newton_system import FACTORED_COLUMNS, SINGLE_PRECISION_MASS
 
 
 class NewtonSystemCG:
     """Solves one Newton system after the other; ``factor`` may come from a smaller copy of the problem."""
 
-    def __init__(self, problem: LinearProblem, tick: Callable[[], None] | None = None) -> None:
+    def __init__(self, problem: Examples, tick: Callable[[], None] | None = None) -> None:
         self.problem, self.tick = problem, tick
         self.direct = problem.d + 1 <= FACTORED_COLUMNS
         self.precondition: Callable[[np.ndarray], np.ndarray] | None = None
@@ -34,7 +31,7 @@ class NewtonSystemCG:
         self.stale = True
         self.products = 0
 
-    def solve(self, h: np.ndarray, right: np.ndarray, offset_ridge: float, residual: float) -> np.ndarray:
+    def solve(self, h: Handle, right: np.ndarray, offset_ridge: float, residual: float) -> np.ndarray:
         """The step, until the residual is shorter than ``residual``."""
         patience, most = 60, 500  # iterations, before the matrix of all rows is written out; and where it cannot be
         ridge = np.ones(right.size)
@@ -49,32 +46,32 @@ class NewtonSystemCG:
             self._renew(h, ridge)
             rest, _, _ = self._iterate(h, right - self._apply(h, ridge, step), ridge, residual, most)
             step = step + rest
-        share = float(np.count_nonzero(h)) / max(1, h.size)
-        self.stale = bool(iterations * share * curved_cost(self.problem.rows) > self.factor_cost)
+        share = self.problem.count(h) / max(1, self.problem.n)
+        self.stale = bool(iterations * share * self.problem.curve_cost > self.factor_cost)
         return step
 
-    def _renew(self, h: np.ndarray, ridge: np.ndarray) -> None:
+    def _renew(self, h: Handle, ridge: np.ndarray) -> None:
         self.stale = False
-        rows, d = self.problem.rows, ridge.size
+        problem, d = self.problem, ridge.size
         if not self.direct:
             # The mean of the diagonal, less the penalty's 1: up to 0.01 the preconditioner is not worth a pass over the data.
-            if not self.problem.free and float(h @ self.problem.norms2) <= 0.01 * d:
+            if not problem.free and problem.weigh_norms2(h) <= 0.01 * d:
                 self.precondition = np.copy
             else:
-                diagonal = R.squares(rows, h, self.tick) + ridge
+                diagonal = problem.squares(h, self.tick) + ridge
                 self.precondition = lambda v: v / diagonal
-            self.factor_cost = 3.0 * curved_cost(rows)  # a diagonal says less than a factor does, and changes less
+            self.factor_cost = 3.0 * problem.curve_cost  # a diagonal says less than a factor does, and changes less
             return
-        size, grown = max(8 * d, h.size // 8), 1.0
-        # A copy: kernels are compiled for arrays that may be written to.
-        part = R.sample(h.size, size).copy() if size < h.size and not self.whole else np.arange(h.size)
-        seen = float(h[part].sum())
-        if seen > 0.0:
-            grown = float(h.sum()) / seen
-        self.factor_cost = gram_cost(rows, part.size) + 0.02 * d**3
-        single = float(h.sum()) * self.problem.R2 <= SINGLE_PRECISION_MASS
-        matrix = R.gram(rows, h, part, self.tick, single)
-        matrix *= grown
+        n, mass = problem.n, problem.sum(h)
+        size = max(8 * d, n // 8)
+        size = n if self.whole else min(n, size)
+        self.factor_cost = problem.gram_cost(size) + 0.02 * d**3
+        single = mass * problem.R2 <= SINGLE_PRECISION_MASS
+        if size < n:
+            matrix, seen = problem.gram_of_sample(h, size, self.tick, single=single)
+            matrix *= mass / seen if seen > 0.0 else 1.0
+        else:
+            matrix = problem.gram(h, None, self.tick, single=single)
         matrix[np.diag_indices(d)] += ridge
         scale = 1.0 / np.sqrt(np.diag(matrix))
         matrix *= scale[:, None] * scale[None, :]
@@ -89,14 +86,14 @@ class NewtonSystemCG:
             raise FloatingPointError("the system of the Newton step is not positive definite")
         self.precondition = lambda v: dpotrs(factor, v * scale, lower=1)[0] * scale
 
-    def _apply(self, h: np.ndarray, ridge: np.ndarray, x: np.ndarray) -> np.ndarray:
+    def _apply(self, h: Handle, ridge: np.ndarray, x: np.ndarray) -> np.ndarray:
         self.products += 1
         if self.products == 12:  # so many repay a copy of the rows in less memory
             self.problem.use_fast_copy()
-        return ridge * x + R.curved(self.problem.pass_rows, h, x, self.tick)
+        return ridge * x + self.problem.curve(h, x, self.tick)
 
     def _iterate(
-        self, h: np.ndarray, right: np.ndarray, ridge: np.ndarray, enough: float, most: int
+        self, h: Handle, right: np.ndarray, ridge: np.ndarray, enough: float, most: int
     ) -> tuple[np.ndarray, float, int]:
         """The solution so far, the length of its residual, and the number of products."""
         assert self.precondition is not None

@@ -25,8 +25,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gapless._compile.on_demand import awake
+from gapless._runtime.backend import numpy_in_use
 from gapless.rows import Rows, is_dense, n_stored, scores
 from gapless.solvers.loop import Ended, Loop
+from gapless.solvers.perceptron_in_order import shuffle_few, visit_few
 from gapless.solvers.perceptron_thresholds import PERCEPTRON_THRESHOLDS
 from gapless.solvers.perceptron_visits import (
     PassSlice,
@@ -123,7 +126,10 @@ class Run:
         """Visit every row once. Returns the mistakes made."""
         n = self.visit.size
         if self.shuffle:
-            shuffle_visits(self.order, self.random)
+            if awake():
+                shuffle_visits(self.order, self.random)
+            else:
+                shuffle_few(self.order, int(self.random[0]))
             self._leave_out()
         made, loss = 0, 0.0
         ends = [n * k // self.slices for k in range(self.slices + 1)]
@@ -150,6 +156,8 @@ class Run:
         part = self._part(self.fast, first, last)
         if self.variant == "pocket":
             return visit_pocket(part, self.pocket)
+        if numpy_in_use():
+            return visit_few(part)
         kernel = visit_dense if is_dense(self.fast) else visit_sparse
         return kernel(part, self.lag, self.visits - first)
 
@@ -229,6 +237,15 @@ class Run:
         last = [self.theta] if self.survived else []
         voters = np.array([*self.voters, *last]).reshape(-1, self.theta.size)
         return voters, np.array([*self.votes, *([self.survived] if last else [])], dtype=np.int64)
+
+    def merge_voters(self, most: int) -> None:
+        """Put means of consecutive voters in their place, each with their votes, so that there are at most so many."""
+        voters, votes = self.electorate()
+        if votes.size > most:
+            cuts = np.arange(most) * votes.size // most
+            together = np.add.reduceat(votes, cuts)
+            means = np.add.reduceat(voters * votes[:, None], cuts) / together[:, None]
+            self.voters, self.votes, self.survived = list(means), together.tolist(), 0
 
     def look_into_pocket(self) -> np.ndarray:
         """The better of the pocket and the last weights."""

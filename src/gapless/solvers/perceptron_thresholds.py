@@ -29,6 +29,11 @@ class PerceptronThresholds(NamedTuple):
     pocket_most: int = 100
     #: Values up to which these passes may look at all weights: looking at one reads all rows, which grows like n squared.
     pocket_looks: float = 5e7
+    #: Values, of all classes together, up to which dense rows are visited in one order of sums, by numpy or by a kernel: without
+    #: numba breast cancer (569 x 30) takes 4 ms, random labels on its rows 20, and compiling a second.
+    in_order_values: int = 50_000
+    #: Mistakes that numpy makes in a process before it asks for numba: some 40 ms, and a kernel is ten times as fast.
+    mistakes_by_numpy: int = 5000
 
     def proof_work(self, n_stored: int, n_features: int) -> float:
         """Values that a proof costs on rows of so many stored values and columns: an estimate from the shape alone."""

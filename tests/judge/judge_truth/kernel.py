@@ -214,7 +214,7 @@ def _subproblem(case: Case, lies: Lies, sub: Any, how: Any, G: Any, y: Any, c: A
         reached = gap_claims(lies, sub) <= tol
         largest = max(abs(number(sub[key])) for key in ("primal", "dual", "gap"))
         small = largest <= number(sub["rounding"]) <= 1e-9 * float(np.abs(u).sum()) ** 2
-        reached = reached or (kind == "one_class" and small)
+        reached = reached or (kind in ("one_class", "nu_svc") and small)
     lies.unless((sub["status"] == "converged") == reached, "status")
 
 

@@ -127,7 +127,7 @@ class Part:
         size = np.abs(self.A).astype(L) @ np.abs(voters.T).astype(L)
         sure = np.where(np.abs(Z) > 1e-13 * size, np.sign(Z), 0)
         margin = self.y * (sure * votes).sum(axis=1)
-        open_ = ((sure == 0) * votes).sum(axis=1)
+        open_ = (((sure == 0) & (size > 0)) * votes).sum(axis=1)
         return int((self.counted & (margin + open_ <= 0)).sum()), int((self.counted & (margin - open_ <= 0)).sum())
 
     def gordan(self, witness: dict[str, Any]) -> bool:

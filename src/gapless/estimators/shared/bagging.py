@@ -256,7 +256,7 @@ class BaseBagging(Ensemble):
         def fit_one(item: tuple[int, int]) -> tuple[Any, np.ndarray]:
             tick()
             number, seed = item
-            learner = self._copy(base, int(seed)) if trees is None else trees.copy(int(seed))
+            learner = self._copy(base, int(seed)) if trees is None else trees.copy(np.random.RandomState(seed))
             try:
                 if trees is not None:
                     features, counts = bags.count_draws(seed)

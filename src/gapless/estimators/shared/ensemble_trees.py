@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from gapless._compile.on_demand import awake
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import run_in_parts
 from gapless.certificates.tree import TreeData, certify_tree
@@ -68,11 +70,14 @@ class SharedTrees:
 
     @classmethod
     def build(cls, base: Any, X: Any, y: np.ndarray) -> SharedTrees | None:
-        """For a tree of ours without categories, class weights and pruning, on a dense matrix of numbers; else None."""
+        """For a tree of ours without categories, class weights and pruning, on a matrix of numbers; else None.
+
+        Sparse rows are filled with zeros where that takes little memory: a tree ranks the zeros, too."""
         if not is_tree(base):
             return None
         plain = base.categorical_features is None and base.class_weight is None and base.ccp_alpha == 0.0
-        if not (plain and isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.shape[0] > 0):
+        thin = sparse.issparse(X) and X.shape[0] * X.shape[1] <= TREE_THRESHOLDS.dense_values
+        if not (plain and (thin or isinstance(X, np.ndarray)) and X.dtype.kind in "fiub" and X.shape[0] > 0):
             return None
         try:
             return cls(base, X, y)
@@ -80,9 +85,10 @@ class SharedTrees:
         except ValueError:
             return None
 
-    def __init__(self, base: Any, X: np.ndarray, y: np.ndarray) -> None:
+    def __init__(self, base: Any, X: Any, y: np.ndarray) -> None:
         with np.errstate(over="ignore"):
-            self.X = np.ascontiguousarray(X, dtype=np.float32)
+            thin = sparse.issparse(X)
+            self.X = X.astype(np.float32).toarray(order="C") if thin else np.ascontiguousarray(X, dtype=np.float32)
         if not all_finite(self.X):
             raise ValueError("missing or infinite values")
         self.y, self.base = y, base
@@ -95,11 +101,16 @@ class SharedTrees:
         self.target, self.data = encoded.target, TreeData.build(hash_rows(self.X), encoded.marks, encoded.document)
         self.like, self.parameters = model, model.get_params(deep=False)
 
-    def copy(self, seed: int) -> Any:
+    @property
+    def counts_stand_for_rows(self) -> bool:
+        """Whether a row that counts m times grows the tree that m equal rows do: not where sizes of nodes are limited."""
+        return self.base.min_samples_leaf == 1 and self.base.min_samples_split == 2
+
+    def copy(self, random: np.random.RandomState) -> Any:
         """The learner that ``Ensemble._copy`` makes of a tree, which has one ``random_state``."""
         learner: Any = object.__new__(type(self.like))
         learner.__dict__.update(self.like.__dict__)
-        learner.random_state = np.random.RandomState(seed).randint(SEEDS)
+        learner.random_state = random.randint(SEEDS)
         return learner
 
     def fit(self, learner: Any, counts: np.ndarray, tick: Callable[[], None]) -> Any:
@@ -119,6 +130,10 @@ class SharedTrees:
         parameters = {**self.parameters, "random_state": learner.random_state}
         learner.certificate_ = certify_tree(learner, grown, self.data, weight, stopwatch, parameters)
         return learner
+
+    def predict(self, learner: Any) -> np.ndarray:
+        """What a regression tree of one output predicts for the rows that all trees share."""
+        return np.asarray(find_leaves(learner._walk(), self.X, missing=False, of=learner._tree.value[:, 0]))
 
 
 def sum_tree_answers(learners: list[Any], X: Any) -> np.ndarray | None:
@@ -142,7 +157,11 @@ def sum_tree_answers(learners: list[Any], X: Any) -> np.ndarray | None:
     def part(k: int) -> None:
         block = slice(k * step, (k + 1) * step)
         for walk, value in walks:
-            add_leaf_values(value, find_leaves(walk, rows[block], missing=False), total[block])
+            at = find_leaves(walk, rows[block], missing=False)
+            if awake():
+                add_leaf_values(value, at, total[block])
+            else:
+                total[block] += value.take(at, axis=0)
 
     run_in_parts(part, -(-X.shape[0] // step))
     return total

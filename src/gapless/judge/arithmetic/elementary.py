@@ -1,5 +1,4 @@
-"""exp, log and log1p enclosed: range reduction and polynomials of correctly rounded operations; libm is never
-asked.
+"""exp, log and log1p enclosed: range reduction and polynomials of correctly rounded operations; libm is never asked.
 
 Every bound is proved in the comment above its function, with u = 2^-53 and X, T the largest arguments after
 reduction. tests/judge/test_elementary.py repeats the arithmetic of these proofs in exact fractions.

@@ -62,8 +62,7 @@ def _log1p(low: int, high: int) -> Range:
 
 
 def _exp_minus(x: Fraction) -> Range:
-    """exp(-x), x >= 0: k halvings by ln 2, then the alternating series of exp(-r), 0 <= r < 1 or a little
-    beyond."""
+    """exp(-x), x >= 0: k halvings by ln 2, then the alternating series of exp(-r), 0 <= r < 1 or a little beyond."""
     ln2_low, ln2_high = _ln2()
     if x > 2 * BITS:  # below 2^-BITS
         return 0, 1

@@ -191,8 +191,7 @@ def sum_interval(parts: Iterable[float], radius: float) -> Interval:
 
 
 class Sums:
-    """Sums over the last axis of arrays (S, m) that come block by block, all but exact; one for each of S
-    rows."""
+    """Sums over the last axis of arrays (S, m) that come block by block, all but exact; one for each of S rows."""
 
     def __init__(self, S: int) -> None:
         self.parts: list[list[float]] = [[] for _ in range(S)]

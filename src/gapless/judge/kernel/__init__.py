@@ -241,13 +241,13 @@ class KernelCase(GapCase):
 
     def reached(self, k: int, sub: dict[str, Any]) -> bool:
         if self.gap:
-            return super().reached(k, sub) or self._is_nothing(sub)
+            return super().reached(k, sub) or self._is_nothing(k, sub)
         return at_most(number(sub["violation"]), number(self.block["tol"]))
 
-    def _is_nothing(self, sub: dict[str, Any]) -> bool:
-        """An optimum of 0 up to rounding (one class around the origin) has no relative gap: there the absolute one decides,
-        if it is small beside the square of what u sums to."""
+    def _is_nothing(self, k: int, sub: dict[str, Any]) -> bool:
+        """An optimum of 0 up to rounding (one class around the origin, nu-SVC whose hulls meet) has no relative gap: there the
+        absolute one decides, if it is small beside the square of what u sums to."""
         primal, dual, gap, rounding = (number(sub[key]) for key in ("primal", "dual", "gap", "rounding"))
-        mass = float(np.abs(self.arrays["dual"]).sum())
+        mass = float(np.abs(self.arrays["dual"][k]).sum())
         small = at_most(max(abs(primal), abs(dual), gap), rounding) and at_most(rounding, 1e-9 * mass * mass)
-        return self.kind == "one_class" and small
+        return self.kind in ("one_class", "nu_svc") and small

@@ -72,11 +72,13 @@ def _product(c: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarr
 
 
 def _hinges(problem: Posed, low_f: np.ndarray, high_f: np.ndarray, b: float, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """h of every variable between two arrays."""
-    s = problem.sign
-    z_low, z_high = less(low_f[problem.at], -b)[0], less(high_f[problem.at], -b)[1]
-    sz_low, sz_high = np.where(s > 0, z_low, -z_high), np.where(s > 0, z_high, -z_low)
-    return less(less(problem.tau_low, sz_high)[0], t)[0], less(less(problem.tau_high, sz_low)[1], t)[1]
+    """h of every variable between two arrays: tau - s (f + b) - t, or tau - s b - t - s f where that is sharper."""
+    s, low_f, high_f = problem.sign, low_f[problem.at], high_f[problem.at]
+    sf_low, sf_high = np.where(s > 0, low_f, -high_f), np.where(s > 0, high_f, -low_f)
+    z_low, z_high = less(sf_low, -s * b)[0], less(sf_high, -s * b)[1]
+    low, high = less(less(problem.tau_low, z_high)[0], t)[0], less(less(problem.tau_high, z_low)[1], t)[1]
+    own_low, own_high = less(less(problem.tau_low, s * b)[0], t)[0], less(less(problem.tau_high, s * b)[1], t)[1]
+    return np.maximum(low, less(own_low, sf_high)[0]), np.minimum(high, less(own_high, sf_low)[1])
 
 
 def _unused_weight(c: np.ndarray, beta: np.ndarray, h_low: np.ndarray, h_high: np.ndarray) -> Interval:
@@ -134,7 +136,7 @@ def evaluate(
     gap = _unused_weight(c, beta, h_low, h_high) + moved + price
     if not feasible:
         dual, gap = Interval(-math.inf, -math.inf), Interval(math.inf, math.inf)
-    sizes = abs(primal.up) + float(np.abs(problem.tau_high) @ beta) + square.up + loss.up
+    sizes = abs(primal.up) + float(np.abs(problem.tau_high) @ beta) + abs(square).up + loss.up
     wobble = float(np.maximum(np.abs(low_f), np.abs(high_f)).max(initial=0.0) + top.up)
     rough = max(rough, float(off.max(initial=0.0))) + 2.0 * UNIT * (wobble + abs(b) + abs(t))
     rough *= float(np.abs(u).sum()) + float(c.sum())

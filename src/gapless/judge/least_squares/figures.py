@@ -100,13 +100,16 @@ def recompute(case: SquaresData) -> Figures:
 
 
 def _seen(case: SquaresData, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray) -> np.ndarray:
-    """sum_j |w_j| |x_j| + |b| |1| of the part of each model that changes a score, and of its best offset."""
-    W, root = case.W, math.sqrt(mass)
-    if case.d <= case.most_columns:
-        V = visible(case, raw)
-        scaled = (W * raw) @ V @ V.T
-        W = np.divide(scaled, raw, out=np.zeros_like(scaled), where=raw > 0)
-    return np.abs(W) @ raw + (sizes + np.abs(W) @ np.abs(mean) * root if case.free else 0.0)
+    """sum_j |w_j| |x_j| + |b| |1| of the part of each model that changes a score, and of its best offset; of the shortest such
+    model with columns of length 1, or in the units of the data, where that is more."""
+    root, found, W = math.sqrt(mass), np.zeros(case.S), case.W
+    for unit in (raw, np.ones(case.d)):
+        if case.d <= case.most_columns:
+            V = visible(case, unit)
+            scaled = (case.W * unit) @ V @ V.T
+            W = np.divide(scaled, unit, out=np.zeros_like(scaled), where=unit > 0)
+        found = np.maximum(found, np.abs(W) @ raw + (sizes + np.abs(W) @ np.abs(mean) * root if case.free else 0.0))
+    return found
 
 
 def target_claims(case: SquaresData, found: Figures, exact: list[ExactTarget] | None) -> None:

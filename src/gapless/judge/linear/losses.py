@@ -6,8 +6,7 @@
     squared         1/2 (y - z)^2                    u y - u^2 / (2c)                     u free
     hard_margin     0 where yz >= 1, else inf        alpha                                0 <= alpha
 
-with alpha = u y and h(p) = -p ln p - (1-p) ln(1-p).  y is +1 or -1 but for the squared loss, where it is any
-number.
+with alpha = u y and h(p) = -p ln p - (1-p) ln(1-p).  y is +1 or -1 but for the squared loss, where it is any number.
 """
 
 from __future__ import annotations
@@ -62,8 +61,7 @@ def loss_bounds(loss: str, y: np.ndarray, z_low: np.ndarray, z_high: np.ndarray)
 
 
 def slope_bounds(loss: str, y: np.ndarray, z_low: np.ndarray, z_high: np.ndarray) -> Bounds:
-    """l'(y, z), the derivative in z, for every z in [z_low, z_high]; it grows with z. The hinge has none at
-    its kink."""
+    """l'(y, z), the derivative in z, for every z in [z_low, z_high]; it grows with z. The hinge has none at its kink."""
     if loss == "squared":
         return down(z_low - y), up(z_high - y)
     if loss == "squared_hinge":

@@ -87,10 +87,9 @@ def row_weights(C: float, sample_weight: np.ndarray, class_weight: np.ndarray, l
 class Combination:
     """sum_i g_i x_i over blocks, one line for each subproblem, with an error bound for each entry.
 
-    A part of height m is off by gamma_m |g|.|x|.  Parts are added with two_sum, whose errors are summed in
-    turn: N parts add at most N u * N u of the sum of the |g|.|x|, which is below u for N < 2^26, and the last
-    rounding adds u.  gamma_(m+4) covers all; the sizes |g|.|x| are themselves computed to
-    gamma_(m+N).
+    A part of height m is off by gamma_m |g|.|x|.  Parts are added with two_sum, whose errors are summed in turn: N
+    parts add at most N u * N u of the sum of the |g|.|x|, which is below u for N < 2^26, and the last rounding adds u.
+    gamma_(m+4) covers all; the sizes |g|.|x| are themselves computed to gamma_(m+N).
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -272,8 +271,7 @@ def evaluate(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[Fi
 
 
 def distance_bound(task: Task, w: np.ndarray, b: float) -> float:
-    """An upper bound on P(w, b) - P* from the gradient alone, for one problem (S = 1) with a differentiable
-    loss."""
+    """An upper bound on P(w, b) - P* from the gradient alone, for one problem (S = 1) with a differentiable loss."""
     W, offset = np.atleast_2d(np.asarray(w, dtype=np.float64)), np.array([float(b)])
     gradient, slopes, values = Combination(W.shape), Sums(1), Sums(1)
     plus, minus, square, target = Sums(1), Sums(1), 0.0, 0.0

@@ -126,8 +126,7 @@ def exact_figures(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> li
 
 
 class _Exact:
-    """One problem in integers. ``matrix`` holds the rows that count: columns and integers over
-    2^x_exponent."""
+    """One problem in integers. ``matrix`` holds the rows that count: columns and integers over 2^x_exponent."""
 
     def __init__(
         self, task: Task, s: int, rows: tuple[list[int], Matrix, int], w: np.ndarray, b: float, u: np.ndarray

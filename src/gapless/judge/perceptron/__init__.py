@@ -113,7 +113,8 @@ class PerceptronCase(Case):
         wrong, learned = self._wrong(y, last), self._wrong(y, last, updates > 0)
         if self.variant == "voted":
             low, high = self._outvoted(y, k)
-            self.claim(which + "errors", sub["errors"], high, between(sub["errors"], low, high), "of the vote")
+            few = at_most(high - low, max(1.0, 0.05 * y.size))  # rows that rounding decides about
+            self.claim(which + "errors", sub["errors"], high, few and between(sub["errors"], low, high), "of the vote")
         else:
             errors = wrong if np.array_equal(model, last) else self._wrong(y, model)
             self.same_claim(which + "errors", sub["errors"], errors, "in exact arithmetic")
@@ -210,18 +211,24 @@ class PerceptronCase(Case):
         return wrong
 
     def _outvoted(self, y: np.ndarray, k: int) -> tuple[int, int]:
-        """Least and most rows on the wrong side of the vote: a score near 0 may be a vote for either side."""
+        """Least and most rows on the wrong side of the vote: a score near 0 may be for either side, one of zeros is for none."""
         first = sum(self.problem["voters"][:k])
         part = slice(first, first + self.problem["voters"][k])
-        voters, votes = self.arrays["voters"][part], self.arrays["votes"][part].astype(np.float64)
+        votes = self.arrays["votes"][part].astype(np.float64)
+        voters = self.arrays["voters"][part] * np.append(np.ones(self.d), self.constant)
+        # Sides do not depend on lengths. Of the voters 1024 at a time have scores in 16 MB.
+        voters = np.ldexp(voters, -np.frexp(np.abs(voters).max(axis=1, keepdims=True))[1])
+        W, b, step = voters[:, : self.d], voters[:, self.d], 1024
         low = high = 0
-        W, b = voters[:, : self.d], self.constant * voters[:, self.d]
         for block in self.rows.blocks():
-            rows = place(block)
-            z = block.scores(W) + b
-            off = 2.0 * gamma(block.depth + 8) * (block.absolute().scores(np.abs(W)) + np.abs(b))
-            sure = np.where(np.abs(z) > off, np.sign(z), 0.0)
-            margin, room = y[rows] * (sure @ votes), (np.abs(z) <= off) @ votes
+            rows, margin, room = place(block), np.zeros(block.n), np.zeros(block.n)
+            for at in (slice(start, start + step) for start in range(0, len(W), step)):
+                z = block.scores(W[at]) + b[at]
+                size = block.absolute().scores(np.abs(W[at])) + np.abs(b[at])
+                off = 2.0 * gamma(block.depth + 8) * size
+                sure = np.abs(z) > off
+                margin += y[rows] * (np.where(sure, np.sign(z), 0.0) @ votes[at])
+                room += (~sure & (size != 0.0)) @ votes[at]
             low += int(np.count_nonzero(self.counted[rows] & (margin + room <= 0.0)))
             high += int(np.count_nonzero(self.counted[rows] & (margin - room <= 0.0)))
         return low, high

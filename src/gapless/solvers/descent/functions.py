@@ -124,7 +124,7 @@ class RiskFunction:
             # P and J have the same Newton step; the offset's curvature may be 0 (no example active), hence its ridge.
             _, h = problem.derivatives(problem.scores(theta))
             ridge = 1e-12 * float(h.sum() or 1.0) if problem.free else 1.0
-            step = NewtonSystem(problem.rows, h, np.flatnonzero(h > 0.0), ridge).solve(-gradient / risk.lam)
+            step = NewtonSystem(problem, h, h > 0.0, ridge).solve(-gradient / risk.lam)
             if problem.rows.constant == 0.0:
                 step[-1] = 0.0
             return step

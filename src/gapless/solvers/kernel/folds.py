@@ -166,7 +166,7 @@ class _Fold:
         while True:
             self.loop.tick()
             v, own = self.y[train] - self.scores[train], self.u[train]
-            top, bottom = extremes(own, v, a, b)
+            top, bottom = extremes(own, v, a, b, 0.0)
             violation = top - bottom
             if violation <= wanted:
                 return True
@@ -230,7 +230,7 @@ class _Fold:
         least, idle = np.inf, 0
         for _ in range(60):  # working sets of a block: after these the scores of all rows are worth computing anew
             v = target - f
-            top, bottom = extremes(own, v, a, b)
+            top, bottom = extremes(own, v, a, b, 0.0)
             violation = top - bottom
             if violation <= aim:
                 break

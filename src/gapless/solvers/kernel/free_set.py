@@ -14,35 +14,50 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 
 def take_newton_steps(
-    K: np.ndarray, v: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, side: np.ndarray
+    K: np.ndarray,
+    v: np.ndarray,
+    u: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    side: np.ndarray,
+    kink: float = 0.0,
 ) -> None:
-    """Take up to three steps, in place; v may be longer than u."""
+    """Take up to three steps, in place; v may be longer than u. Where |u| has a price, the ``kink``, 0 is a bound, too."""
     largest_system = 1500  # free variables: of more, the Cholesky factor costs more time than pairs do
     for _ in range(3):
-        free = np.flatnonzero((u > low) & (u < high))
+        free = np.flatnonzero((u > low) & (u < high) & ((u != 0.0) | (kink == 0.0)))
         if not 2 <= free.size <= largest_system:
             return
-        direction = _direction(K, v, free, side[free])
+        at, slope, a, b = u[free], v[free].astype(np.float64), low[free], high[free]
+        if kink > 0.0:
+            slope, a, b = slope - kink * np.sign(at), np.where(at > 0.0, 0.0, a), np.where(at < 0.0, 0.0, b)
+        direction = _direction(K, slope, free, side[free])
         if direction is None:
             return
-        whole = _move(
-            K, v, u, low, high, free, _inside(u[free] + direction, u[free], low[free], high[free], side[free]) - u[free]
-        )
-        if not whole and not _move(K, v, u, low, high, free, _cut(direction, u[free], low[free], high[free])):
+        way = _inside(at + direction, at, a, b, side[free]) - at
+        if not (_move(K, v, u, slope, a, b, free, way) or _move(K, v, u, slope, a, b, free, _cut(direction, at, a, b))):
             return
 
 
 def _move(
-    K: np.ndarray, v: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, free: np.ndarray, way: np.ndarray
+    K: np.ndarray,
+    v: np.ndarray,
+    u: np.ndarray,
+    slope: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    free: np.ndarray,
+    way: np.ndarray,
 ) -> bool:
-    """Take the best step along the way, at most all of it; False where the way does not go down."""
+    """Take the best step along the way, at most all of it; False where the way does not go down. ``slope`` and the box are those
+    of the free variables."""
     scores = way.astype(K.dtype) @ K[free]
-    rise = float(v[free].astype(np.float64) @ way)
+    rise = float(slope @ way)
     bend = float(scores[free].astype(np.float64) @ way)
     if not (rise > 0.0 and bend > 0.0):
         return False
     step = min(1.0, rise / bend)
-    u[free] = np.clip(u[free] + step * way, low[free], high[free])
+    u[free] = np.clip(u[free] + step * way, low, high)
     v -= K.dtype.type(step) * scores
     return True
 
@@ -83,7 +98,7 @@ def _shift(e: np.ndarray, a: np.ndarray, b: np.ndarray, total: float) -> float:
     return float(ends[last] + ((sums[last] - total) / moving[last] if moving[last] > 0.0 else 0.0))
 
 
-def _direction(K: np.ndarray, v: np.ndarray, free: np.ndarray, side: np.ndarray) -> np.ndarray | None:
+def _direction(K: np.ndarray, slope: np.ndarray, free: np.ndarray, side: np.ndarray) -> np.ndarray | None:
     """The Newton direction of the free variables; None where the system has no factor."""
     system = K[np.ix_(free, free)].astype(np.float64)
     little = (1e-6 if K.dtype == np.float32 else 1e-12) * float(np.abs(np.diagonal(system)).max())
@@ -92,7 +107,7 @@ def _direction(K: np.ndarray, v: np.ndarray, free: np.ndarray, side: np.ndarray)
     edges = (side[:, None] == sides[None, :]).astype(np.float64)
     try:
         factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        solved = cho_solve(factor, np.column_stack([v[free].astype(np.float64), edges]), check_finite=False)
+        solved = cho_solve(factor, np.column_stack([slope, edges]), check_finite=False)
         prices = np.linalg.solve(edges.T @ solved[:, 1:], edges.T @ solved[:, 0])
     except (LinAlgError, np.linalg.LinAlgError):
         return None

@@ -5,6 +5,9 @@
 Every loop over all variables runs in vector registers.  A maximum is taken in lanes, each of every 128th entry, since the
 compiler does not vectorise a maximum of one number; then only the entries of the best lane are searched for it.  A huge number
 is subtracted from the v of variables that are not allowed to move.
+
+Regression has one variable a row, -c <= u <= c, with a price of eps |u| (``kink``): to rise it gains v - eps where u >= 0, and
+v + eps below, to fall the same from the other side.  A move ends at 0 at the latest, where the price changes.
 """
 
 from __future__ import annotations
@@ -18,18 +21,22 @@ from gapless.gram.class_pairs import load_row
 LANES = 128
 
 
-def take_pairs(K, pair_rows, diagonal, v, u, low, high, allowed, wanted, most) -> int:
-    """`smo_inner_loop` among the variables that are ``allowed`` to move."""
+def take_pairs(K, pair_rows, diagonal, v, u, ends, allowed, wanted, most, kink=0.0) -> int:
+    """`smo_inner_loop` among the variables that are ``allowed`` to move. ``ends`` are the lower and the upper ones of the boxes;
+    every box holds 0, inside where there is a ``kink``."""
     never = -3e38  # added to the v of a variable that cannot move: no such sum is the largest, in float32 neither
-    box = open_box(u, low, high, allowed, diagonal, v, never)
-    return smo_inner_loop(K, pair_rows, v, u, low, high, box, never, wanted, most)
+    box = open_box(u, ends, allowed, diagonal, v, (kink, never))
+    return smo_inner_loop(K, pair_rows, v, u, *ends, box, (kink, never), wanted, most)
 
 
-def open_box(u, low, high, allowed, diagonal, v, never) -> np.ndarray:
-    """Rows as long as v: 0 where a variable can rise, the same for fall, ``never`` for all others; the bend K_ii, 1 beyond."""
+def open_box(u, ends, allowed, diagonal, v, price) -> np.ndarray:
+    """Rows as long as v: what is added to v where a variable can rise, and to -v where it can fall, much below 0 where it cannot;
+    the bend K_ii, 1 beyond."""
+    (low, high), (kink, never) = ends, price
     box = np.full((3, v.size), never, dtype=v.dtype)
-    box[0, : u.size][allowed & (u < high)] = 0.0
-    box[1, : u.size][allowed & (u > low)] = 0.0
+    rises, falls = allowed & (u < high), allowed & (u > low)
+    box[0, : u.size][rises] = np.where(u[rises] < 0.0, kink, -kink)
+    box[1, : u.size][falls] = np.where(u[falls] > 0.0, kink, -kink)
     box[2] = 1.0
     box[2, : u.size] = diagonal[: u.size]
     return box
@@ -62,8 +69,22 @@ def _find_largest(lanes, top, v, rises):
     return -1
 
 
+@compiled(inner=True)
+def _stop(u, high):
+    """Where a rise ends: at the upper bound, or at 0, where the price of |u| changes."""
+    return high if u >= 0.0 else 0.0
+
+
+@compiled(inner=True)
+def _gains(u, low, high, kink, never):
+    """What is added to v for a rise of u, and to -v for a fall."""
+    rise = never if u >= high else (kink if u < 0.0 else -kink)
+    fall = never if u <= low else (kink if u > 0.0 else -kink)
+    return rise, fall
+
+
 @compiled(vectorise=True, finite=True)
-def smo_inner_loop(K, pair_rows, v, u, low, high, box, never, wanted, most):
+def smo_inner_loop(K, pair_rows, v, u, low, high, box, price, wanted, most):
     """Pairs until none is out of order by more than ``wanted``; returns their number. v is padded to the columns of K; ``box`` is
     what `open_box` gives, and is kept up.
 
@@ -72,7 +93,8 @@ def smo_inner_loop(K, pair_rows, v, u, low, high, box, never, wanted, most):
     if pair_rows is not None:
         loaded, first, between, second = pair_rows
     zero, one, two = v.dtype.type(0.0), v.dtype.type(1.0), v.dtype.type(2.0)
-    never = v.dtype.type(never)
+    kink, never = v.dtype.type(price[0]), v.dtype.type(price[1])
+    cannot = v.dtype.type(0.5) * never
     flat = v.dtype.type(1e-6 if v.itemsize == 4 else 1e-13)
     width = v.size
     rises, falls, bend = box[0], box[1], box[2]
@@ -85,12 +107,12 @@ def smo_inner_loop(K, pair_rows, v, u, low, high, box, never, wanted, most):
             lanes[j] = max(lanes[j], vs[j] + can[j])
     for step in range(most):
         i = _find_largest(lanes, _largest(lanes, half), v, rises)
-        if i < 0 or rises[i] < zero:
+        if i < 0 or rises[i] < cannot:
             return step
         if pair_rows is not None and not loaded[i]:
             load_row(first, between, second, i, K[i])
             loaded[i] = True
-        Ki, vi, Kii = K[i], v[i], bend[i]
+        Ki, vi, Kii = K[i], v[i] + rises[i], bend[i]
         least = flat * Kii
         for j in range(LANES):
             lanes[j] = zero
@@ -111,9 +133,9 @@ def smo_inner_loop(K, pair_rows, v, u, low, high, box, never, wanted, most):
                     if gain > best:
                         best, i2 = gain, k
                 break
-        if i2 < 0 or falls[i2] < zero:  # nothing is left, or v is so large that it hides what is not allowed to move
+        if i2 < 0 or falls[i2] < cannot:  # nothing is left, or v is so large that it hides what is not allowed to move
             return step
-        if step % 8 == 0 or vi - v[i2] <= wanted:
+        if step % 8 == 0 or vi - v[i2] + falls[i2] <= wanted:
             for j in range(LANES):
                 lanes[j] = never
             for k in range(0, width, LANES):
@@ -126,15 +148,15 @@ def smo_inner_loop(K, pair_rows, v, u, low, high, box, never, wanted, most):
             load_row(first, between, second, i2, K[i2])
             loaded[i2] = True
         Kj = K[i2]
-        move = float(vi - v[i2]) / float(max(least, Kii + bend[i2] - two * Ki[i2]))
-        room_i, room_j = high[i] - u[i], u[i2] - low[i2]
+        move = float(vi - v[i2] + falls[i2]) / float(max(least, Kii + bend[i2] - two * Ki[i2]))
+        end_i, end_j = _stop(u[i], high[i]), -_stop(-u[i2], -low[i2])
+        room_i, room_j = end_i - u[i], u[i2] - end_j
         move = min(move, min(room_i, room_j))
         # A variable that moves by all of its room ends exactly at its bound.
-        u[i] = high[i] if move == room_i else u[i] + move
-        u[i2] = low[i2] if move == room_j else u[i2] - move
+        u[i] = end_i if move == room_i else u[i] + move
+        u[i2] = end_j if move == room_j else u[i2] - move
         for k in (i, i2):
-            rises[k] = zero if u[k] < high[k] else never
-            falls[k] = zero if u[k] > low[k] else never
+            rises[k], falls[k] = _gains(u[k], low[k], high[k], kink, never)
         by = v.dtype.type(move)
         for j in range(LANES):
             lanes[j] = never

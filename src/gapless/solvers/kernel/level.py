@@ -52,6 +52,9 @@ class NestedLevel:
         sign, c = problem.sign[index], problem.c[index] * scale
         self.sign, self.low, self.high = sign, np.minimum(0.0, sign * c), np.maximum(0.0, sign * c)
         self.target = sign * problem.tau[index]
+        #: Regression with one equality: a point's two variables move as one, u = u+ + u-, and |u| has the price ``kink`` = eps.
+        self.twins = problem.kind == "epsilon_svr"
+        self.kink = problem.kink if self.twins else 0.0
         #: Variables that share an equality: all of them, or each sign by itself.
         self.sides = (
             [np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)] if problem.nu_form else [np.arange(index.size)]
@@ -158,7 +161,7 @@ class NestedLevel:
             signs = self.sign if among is None else self.sign[among]
             own: Any = slice(None) if sign is None else np.flatnonzero(signs == sign)
             at = own if among is None else among[own]
-            top, bottom = extremes(self.u[at], self.v[at], self.low[at], self.high[at])
+            top, bottom = extremes(self.u[at], self.v[at], self.low[at], self.high[at], 0.0)
             if np.isfinite(top) and np.isfinite(bottom):
                 worst = max(worst, top - bottom)
                 middle[own] = 0.5 * (top + bottom)

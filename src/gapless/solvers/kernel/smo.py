@@ -195,7 +195,7 @@ def solve_level(level: NestedLevel, loop: Loop, wanted: float, random: np.random
         out_by = violations(u, v, low, high)
         closing = _can_close(level, active, u.size)
         chosen = np.arange(u.size) if closing else _working_set(out_by, u, low, high, 0.5 * wanted, random)
-        if not level.single:
+        if level.twins:
             chosen = _keep_worse_twin(level, active, chosen, out_by)
         work = chosen if active is None else active[chosen]
         aim = 0.5 * wanted if closing else max(0.5 * wanted, 0.3 * violation)
@@ -226,13 +226,10 @@ def _can_close(level: NestedLevel, active: np.ndarray | None, left: int) -> bool
 def _keep_worse_twin(
     level: NestedLevel, active: np.ndarray | None, chosen: np.ndarray, out_by: np.ndarray
 ) -> np.ndarray:
-    """Of the two variables of a point the worse one, since the two never move alike; with two equalities one of each sign."""
+    """Of the two variables of a point the worse one, which stands for both."""
     chosen = chosen[np.argsort(-out_by[chosen], kind="stable")]
     here = chosen if active is None else active[chosen]
-    same = level.points[here]
-    if len(level.sides) > 1:
-        same = 2 * same + (level.sign[here] > 0)
-    return chosen[np.unique(same, return_index=True)[1]]
+    return chosen[np.unique(level.points[here], return_index=True)[1]]
 
 
 def _working_set(
@@ -260,6 +257,8 @@ def _solve_working_set(
     level: NestedLevel, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop
 ) -> np.ndarray | None:
     """Solve the working set and move u; returns du of all the level's variables, None where no variable moved."""
+    if level.twins:
+        return _solve_twins(level, work, v, wanted, loop)
     box = level.u[work], level.low[work], level.high[work]
     side = (level.sign[work] > 0).astype(np.int8) if len(level.sides) > 1 else None
     if isinstance(level.tiles, ClassPairTiles) and work.size == level.n:  # most of its rows are never needed
@@ -274,3 +273,18 @@ def _solve_working_set(
     moved = np.zeros(level.u.size)
     moved[work] = change
     return moved
+
+
+def _solve_twins(level: NestedLevel, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray | None:
+    """The same for regression: a point's two variables are one, in the box from -c to c, with a price of |u|."""
+    points, n = level.points[work], level.n
+    rises, falls = points, points + n
+    chosen = WorkingSet(
+        level.tiles.square(points, loop.tick), v + level.sign[work] * level.kink,
+        level.u[rises] + level.u[falls], level.low[falls], level.high[rises], kink=level.kink,
+    )  # fmt: skip
+    if not chosen.solve(wanted, KERNEL_THRESHOLDS.cold, loop.tick).any():
+        return None
+    moved = level.u.copy()
+    level.u[rises], level.u[falls] = np.maximum(chosen.u, 0.0), np.minimum(chosen.u, 0.0)
+    return level.u - moved

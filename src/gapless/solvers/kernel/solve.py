@@ -76,13 +76,12 @@ def solve_kernel(
     with np.errstate(all="ignore"):
         status = search.run(stages, _plan_exact(problem, stop, positive) if not exact else [])
         beta, scores, figures = search.evaluate()
-    scalars, primal, _, gap = figures
     known = search.known
     off = known.off if scores is known.scores and known.off.any() else None
-    reached = positive and relative_gap(primal, primal - gap) <= stop.relative_gap
+    reached = positive and search.reaches(figures)
     if status is None or (status == "converged" and not reached):
         status = "converged" if reached else ("max_iter" if loop.n_iter >= stop.passes else "stalled")
-    return Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores, off=off)
+    return Solution(figures.scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores, off=off)
 
 
 class _Search:
@@ -107,7 +106,7 @@ class _Search:
                 loop.record(np.zeros(2), self.beta, np.inf, -np.inf, ends=False)
                 loop.end("not_finite")
             self._run_stages(stages)
-            if again and self.loop.n_iter < self.stop.passes and not self._reaches(self._figures_now()):
+            if again and self.loop.n_iter < self.stop.passes and not self.reaches(self._figures_now()):
                 self._start_again(again)
             return None
         except Ended:
@@ -144,14 +143,17 @@ class _Search:
         self.scores = self.known.scores
         if not self.positive:
             return False
-        if not stage.polish and self._reaches(self._figures(self.beta, self.scores)):
+        figures = self._figures(self.beta, self.scores)
+        if figures.gap <= problem.negligible_gap:
+            return True
+        if not stage.polish and self.reaches(figures):
             self._polish_if_cheap()
             return True
         found = polish(problem, loop, self.beta, self.scores)
         if stage.cholesky and not found.settled:
             found = self._polish_from_cholesky(found)
             self.hard = True
-            if self._reaches(evaluate_point(problem, found.beta, found.scores)):
+            if self.reaches(evaluate_point(problem, found.beta, found.scores)):
                 self.beta, self.scores = found.beta, None
                 return True
         self.start, self.beta, self.scores = found.beta, found.beta, None
@@ -200,6 +202,7 @@ class _Search:
             return self.known.figures
         return evaluate_point(self.problem, beta, scores)
 
-    def _reaches(self, figures: KernelFigures) -> bool:
+    def reaches(self, figures: KernelFigures) -> bool:
+        """Whether the gap is the one that was asked for, or counts as 0."""
         _, primal, _, gap = figures
-        return relative_gap(primal, primal - gap) <= self.stop.relative_gap
+        return relative_gap(primal, primal - gap) <= self.stop.relative_gap or gap <= self.problem.negligible_gap

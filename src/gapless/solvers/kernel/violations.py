@@ -18,14 +18,15 @@ def violations(u, v, low, high):
 
 
 @compiled
-def extremes(u, v, low, high):
-    """The largest v that can rise and the smallest v that can fall."""
+def extremes(u, v, low, high, kink):
+    """The largest v that can rise and the smallest v that can fall; less and more by the ``kink``, the price of |u|."""
     top, bottom = -np.inf, np.inf
     for i in range(u.size):
-        if u[i] < high[i] and v[i] > top:
-            top = v[i]
-        if u[i] > low[i] and v[i] < bottom:
-            bottom = v[i]
+        rise, fall = v[i] + kink if u[i] < 0.0 else v[i] - kink, v[i] - kink if u[i] > 0.0 else v[i] + kink
+        if u[i] < high[i] and rise > top:
+            top = rise
+        if u[i] > low[i] and fall < bottom:
+            bottom = fall
     return top, bottom
 
 

@@ -16,7 +16,7 @@ class WorkingSet:
     """The matrix K[rows, rows], v and the box of some variables.
 
     ``u`` moves, and v with it; ``side`` says which of two equalities a variable belongs to, None where there is one. Rows of K
-    that are not loaded yet come from ``pair_rows``.
+    that are not loaded yet come from ``pair_rows``. ``kink``: the price of |u|, for boxes with 0 inside.
     """
 
     def __init__(
@@ -30,8 +30,9 @@ class WorkingSet:
         side: np.ndarray | None = None,
         diagonal: np.ndarray | None = None,
         pair_rows: PairRows | None = None,
+        kink: float = 0.0,
     ) -> None:
-        self.K, self.low, self.high, self.pair_rows = K, low, high, pair_rows
+        self.K, self.low, self.high, self.pair_rows, self.kink = K, low, high, pair_rows, kink
         self.before, self.u = u, u.copy()
         self.v = np.zeros(K.shape[1], K.dtype)
         self.v[: u.size] = v
@@ -54,8 +55,8 @@ class WorkingSet:
                 continue  # few variables moved: more pairs of either side cost less than a factor
             if self.pair_rows is not None:
                 self.pair_rows.load(np.flatnonzero((self.u > self.low) & (self.u < self.high)), self.K)
-            take_newton_steps(self.K, self.v, self.u, self.low, self.high, self.side)
-            top, bottom = extremes(self.u, self.v[: self.u.size].astype(np.float64), self.low, self.high)
+            take_newton_steps(self.K, self.v, self.u, self.low, self.high, self.side, self.kink)
+            top, bottom = extremes(self.u, self.v[: self.u.size].astype(np.float64), self.low, self.high, self.kink)
             idle = 0 if top - bottom < 0.9 * least else idle + 1
             least = min(least, top - bottom)
             if idle > limits.idle_turns:
@@ -64,5 +65,14 @@ class WorkingSet:
 
     def _take_pairs(self, allowed: np.ndarray, wanted: float, most: int) -> int:
         return take_pairs(
-            self.K, self.pair_rows, self.diagonal, self.v, self.u, self.low, self.high, allowed, wanted, most
+            self.K,
+            self.pair_rows,
+            self.diagonal,
+            self.v,
+            self.u,
+            (self.low, self.high),
+            allowed,
+            wanted,
+            most,
+            self.kink,
         )

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapless import rows as R
 from gapless.problems.linear import LinearProblem
 from gapless.solvers.loop import Loop
 from gapless.solvers.newton_system import FACTORED_COLUMNS, NewtonSystem
@@ -30,8 +29,7 @@ def interior_point(problem: LinearProblem, loop: Loop, start: np.ndarray | None 
     """Record points in ``loop``; return when the steps no longer help. ``start`` is a dual point u."""
     y, c, n = problem.y, problem.c, problem.n
     theta, alpha, s, xi = _start(problem, start)
-    every = np.arange(n)
-    inner = R.row_products(problem.rows, every, loop.tick) if n < problem.d + 1 and n <= FACTORED_COLUMNS else None
+    inner = problem.products(loop.tick) if n < problem.d + 1 and n <= FACTORED_COLUMNS else None
     best_gap, stale = np.inf, 0
     for _ in range(100):
         t = c - alpha
@@ -51,9 +49,9 @@ def interior_point(problem: LinearProblem, loop: Loop, start: np.ndarray | None 
             primal_residual[-1] = combined[-1]
         weight = 1.0 / (s / alpha + xi / t)
         system = NewtonSystem(
-            problem.rows,
+            problem,
             weight,
-            every,
+            None,
             1e-14 * float(weight.sum()) if problem.free else 1.0,
             tick=loop.tick,
             inner=inner,

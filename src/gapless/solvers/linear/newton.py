@@ -13,14 +13,10 @@ from __future__ import annotations
 
 import itertools
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 
-from gapless import rows as R
-from gapless.problems.linear import LinearProblem
-from gapless.rows.products import curved_cost
-from gapless.rows.weighted_gram import gram_cost
+from gapless.problems.examples.protocol import Handle, LinearExamples
 from gapless.solvers.linear.newton_point import NewtonPoint, NewtonProgress
 from gapless.solvers.linear.subset_start import start_from_subset
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
@@ -29,7 +25,7 @@ from gapless.solvers.newton_system import FACTORED_COLUMNS, NewtonSystem
 from gapless.solvers.newton_system_cg import NewtonSystemCG
 
 
-def newton(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None, *, straight: bool = False) -> None:
+def newton(problem: LinearExamples, loop: Loop, start: np.ndarray | None = None, *, straight: bool = False) -> None:
     """Record points in ``loop``; go on beyond the tolerance where that is a small part of the fit.
 
     ``straight``: not through smaller costs.
@@ -64,7 +60,7 @@ def newton(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None, 
         slow = left > 0.05 * left_before
         left_before = min(left, left_before)
         step = system.solve(point.at.h, gradient, primal, slow=slow)
-        if problem.rows.constant == 0.0:
+        if problem.constant == 0.0:
             step[-1] = 0.0
         slope = float(gradient @ step)
         if loop.rough and -0.5 * slope <= loop.stop.relative_gap * primal:
@@ -81,7 +77,7 @@ def offset_ridge(curvature: float) -> float:
     return 1e-10 * float(curvature or 1.0)
 
 
-def _first_theta(problem: LinearProblem, loop: Loop, start: np.ndarray | None) -> np.ndarray:
+def _first_theta(problem: LinearExamples, loop: Loop, start: np.ndarray | None) -> np.ndarray:
     if start is not None:
         return start.copy()
     n, d = problem.n, problem.d
@@ -90,7 +86,7 @@ def _first_theta(problem: LinearProblem, loop: Loop, start: np.ndarray | None) -
     return _zero_weights(problem)
 
 
-def _zero_weights(problem: LinearProblem) -> np.ndarray:
+def _zero_weights(problem: LinearExamples) -> np.ndarray:
     """w = 0, and the best free offset for it, which the first steps would otherwise have to find."""
     theta = np.zeros(problem.d + 1)
     if problem.free and problem.loss.of_margin:
@@ -101,17 +97,14 @@ def _zero_weights(problem: LinearProblem) -> np.ndarray:
     return theta
 
 
-def _go_through_smaller_costs(problem: LinearProblem, loop: Loop) -> np.ndarray:
+def _go_through_smaller_costs(problem: LinearExamples, loop: Loop) -> np.ndarray:
     """theta of the same problem at a quarter of the costs, found from that at a sixteenth, and so on.
 
     Most examples pass the margin on the way from zero to a large C, a few in each step. From one C to the next they are few.
     """
     theta = _zero_weights(problem)
     for power in range(7, 0, -1):
-        part = replace(problem, c=problem.c * 0.25**power)
-        part.__dict__.update(
-            {name: value for name, value in problem.__dict__.items() if name in ("_fast_copy", "norms2", "R2")}
-        )
+        part = problem.scale_costs(0.25**power)
         nearer = Loop(
             Stop(0.1, loop.stop.passes - loop.n_iter, loop.stop.seconds),
             Watch(interruption=loop.interruption),
@@ -128,17 +121,13 @@ def _go_through_smaller_costs(problem: LinearProblem, loop: Loop) -> np.ndarray:
 class StepSystem:
     """The linear system of a step: written out where it is small, or as narrow as the data is short; else iterated."""
 
-    def __init__(self, problem: LinearProblem, loop: Loop) -> None:
+    def __init__(self, problem: LinearExamples, loop: Loop) -> None:
         self.problem, self.loop = problem, loop
         n, d = problem.n, problem.d + 1
-        self.inner = (
-            R.row_products(problem.rows, np.arange(n), loop.tick) if n < problem.d and n <= FACTORED_COLUMNS else None
-        )
+        self.inner = problem.products(loop.tick) if n < problem.d and n <= FACTORED_COLUMNS else None
         # Sparse rows have few pairs, and rare columns that a sample would miss; narrow rows cost little more than products.
-        products = 8.0 if R.is_sparse(problem.rows) else 2.5
-        cheap = d <= FACTORED_COLUMNS and gram_cost(problem.rows, n) + 0.02 * d**3 <= products * curved_cost(
-            problem.rows
-        )
+        products = 8.0 if problem.sparse else 2.5
+        cheap = d <= FACTORED_COLUMNS and problem.gram_cost(n) + 0.02 * d**3 <= products * problem.curve_cost
         written = n * d <= SMALL_FIT_VALUES or self.inner is not None or cheap
         self.iterated = None if written else NewtonSystemCG(problem, loop.tick)
         self.first: float | None = None
@@ -149,14 +138,14 @@ class StepSystem:
         if self.iterated is None and self.keeps and isinstance(loop.system, StepSystem):
             self.kept = loop.system.kept
 
-    def solve(self, h: np.ndarray, gradient: np.ndarray, primal: float, slow: bool = True) -> np.ndarray:
+    def solve(self, h: Handle, gradient: np.ndarray, primal: float, slow: bool = True) -> np.ndarray:
         """The step from a point with this gradient, by the second derivatives ``h``, or by older ones unless ``slow``."""
-        ridge = offset_ridge(float(h.sum())) if self.problem.free else 1.0
+        ridge = offset_ridge(self.problem.sum(h)) if self.problem.free else 1.0
         if self.iterated is None:
             if slow or self.kept is None:
-                inside = h > 1e-18 * h.max(initial=0.0)
+                inside = self.problem.above(h, 1e-18)
                 system = NewtonSystem(
-                    self.problem.rows, h, inside, ridge, tick=self.loop.tick, inner=self.inner, tolerance=1e-8
+                    self.problem, h, inside, ridge, tick=self.loop.tick, inner=self.inner, tolerance=1e-8
                 )
                 self.kept = system if self.keeps and system.way == "cholesky" else None
                 return system.solve(-gradient)

@@ -7,15 +7,12 @@ At the scores z the dual point is u = -c l'(z), and Fenchel's inequality is an e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gapless.problems.linear import LinearProblem
-from gapless.problems.linear_sums import LossAtScores
-from gapless.problems.multinomial import Multinomial
-from gapless.rows.products import sums_like_combine
-from gapless.solvers.line_search import find_step_length
+from gapless.problems.examples.protocol import Examples, Handle, LinearExamples
+from gapless.solvers.line_search import search_along
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import SMALL_FIT_VALUES, Loop
 
@@ -25,11 +22,10 @@ class NewtonPoint:
 
     enough = 0.5  #: a step is taken where the slope along it falls to this share
 
-    def __init__(self, problem: LinearProblem, loop: Loop) -> None:
-        n = problem.n
+    def __init__(self, problem: LinearExamples, loop: Loop) -> None:
         self.problem, self.loop = problem, loop
-        self.at = LossAtScores(np.empty(n), np.empty(n), np.empty(n))
-        self._scratch = np.empty(n) if problem.free else None
+        self.at = problem.new_point()
+        self._scratch = problem.new_vector() if problem.free else None
 
     def move_to(self, theta: np.ndarray) -> None:
         """Look at the data once, at theta."""
@@ -48,7 +44,7 @@ class NewtonPoint:
         """What steps in w and in b alone could still gain: no bound, as the gap is, but it falls as the steps bring it down."""
         if not self.problem.free:
             return 0.5 * float(gradient @ gradient)
-        w, b, curvature = gradient[:-1], float(gradient[-1]), float(self.at.h.sum())
+        w, b, curvature = gradient[:-1], float(gradient[-1]), self.problem.sum(self.at.h)
         return 0.5 * float(w @ w) + (0.5 * b * b / curvature if curvature > 0.0 else 0.0)
 
     def take_step(self, step: np.ndarray, slope: float) -> bool:
@@ -66,22 +62,22 @@ class NewtonPoint:
         along = self._scratch = problem.scores(step, self.loop.tick, out=self._scratch)
         linear, square = problem.penalty_along(before, step)
 
-        def slope_and_curvature(t: float) -> tuple[float, float]:
-            _, slope_along, curvature_along = problem.derivatives_along(self.at, along, t)
-            return linear + t * square + slope_along, square + curvature_along
+        def slopes(ts: Sequence[float]) -> list[tuple[float, float]]:
+            found = problem.slopes_along(self.at, along, ts)
+            return [(linear + t * square + data, square + curvature) for t, (data, curvature) in zip(ts, found)]
 
-        t = find_step_length(slope_and_curvature, share=self.enough, start=slope)
+        t = search_along(slopes, slope, share=self.enough, at_once=problem.steps_at_once)
         self.move_to(before + t * step)
         return t != 0.0
 
-    def defer_dual(self) -> Callable[[], np.ndarray]:
+    def defer_dual(self) -> Callable[[], Handle]:
         """A function that makes the dual point of this point; it is called at the end, and then mostly -g is still at hand."""
         point = self.theta
 
-        def make() -> np.ndarray:
+        def make() -> Handle:
             if self.theta is not point:
                 return self.problem.dual_from_primal(point)
-            return self.problem.repair(np.negative(self.at.g, out=self.at.h), out=self.at.h)
+            return self.problem.dual_at(self.at, out=self.at.h)
 
         return make
 
@@ -106,8 +102,7 @@ class NewtonPoint:
         # Where w alone is not there yet, no better dual point would help.
         if price > 1e-3 * enough and gap - price <= enough:
             few = problem.n <= LINEAR_THRESHOLDS.few_rows
-            u = np.negative(self.at.g, out=None if few else self._scratch)
-            u = problem.repair(u, out=u)
+            u = problem.dual_at(self.at, out=None if few else self._scratch)
             combined = problem.combine(u)
             dual = problem.dual(u, primal, combined)
             if primal - dual < gap and few:
@@ -121,7 +116,7 @@ class NewtonPoint:
     def hand_over(self) -> None:
         """Tell the loop the scores, and sum u x where it is X'g: the end of the fit need not compute them again."""
         self.loop.know_scores(self.theta, self.at.z)
-        if not self.problem.free and sums_like_combine(self.problem.pass_rows):
+        if not self.problem.free and self.problem.sums_like_combine:
             self.loop.know_combined(-self.data_part)
 
 
@@ -140,7 +135,7 @@ class NewtonProgress:
         self.gap, self.primal = min(gap, self.gap), min(primal, self.primal)
         return False
 
-    def is_worth_a_step(self, problem: LinearProblem | Multinomial, loop: Loop, gap: float, *, equal: bool) -> bool:
+    def is_worth_a_step(self, problem: Examples, loop: Loop, gap: float, *, equal: bool) -> bool:
         """Whether to go on from a point with this gap: past the tolerance, too, by the steps taken, so that equal fits do alike.
 
         ``equal``: a step costs what those before it cost. On small data as many may follow as cost a fifth of the fit, while

@@ -12,15 +12,13 @@ b + t: that direction gets a small ridge, and the b returned sums to 0.  As for 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from gapless import rows as R
-from gapless.problems.multinomial import Multinomial
-from gapless.rows.weighted_gram import gram_cost
-from gapless.solvers.line_search import find_step_length
+from gapless.problems.examples.protocol import Handle, SoftmaxExamples
+from gapless.solvers.line_search import search_along
 from gapless.solvers.linear.newton_point import NewtonProgress
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Loop
@@ -29,15 +27,15 @@ from gapless.solvers.newton_system import FACTORED_COLUMNS, conjugate_gradients
 Map = Callable[[np.ndarray], np.ndarray]
 
 
-def newton_softmax(problem: Multinomial, loop: Loop, start: np.ndarray | None = None) -> None:
+def newton_softmax(problem: SoftmaxExamples, loop: Loop, start: np.ndarray | None = None) -> None:
     """Record points in ``loop``; go on beyond the tolerance where that is a small part of the fit."""
     theta = _first_theta(problem) if start is None else start.copy()
     progress, system, first = NewtonProgress(), _StepSystem(problem, loop), None
-    Z = problem.scores(theta, loop.tick)
-    P, loss = problem.probabilities(Z)
+    at = problem.new_point()
+    loss = problem.move_to(at, theta, loop.tick)
     while True:
         primal = problem.penalty(theta) + loss
-        gradient, gap = _record(problem, loop, theta, Z, P, primal)
+        gradient, gap = _record(problem, loop, theta, at, primal)
         if not progress.is_worth_a_step(problem, loop, gap, equal=system.written) or progress.has_stalled(gap, primal):
             return
         size = float(np.linalg.norm(gradient))
@@ -45,20 +43,20 @@ def newton_softmax(problem: Multinomial, loop: Loop, start: np.ndarray | None = 
         # A gap of tol P needs a gradient of sqrt(2 tol P): closer than half of that is not worth an iteration.
         enough = 0.5 * np.sqrt(2.0 * loop.stop.relative_gap * max(primal, 0.0))
         tolerance = max(min(0.3, np.sqrt(size / first)), min(0.5, enough / size)) if size > 0.0 else 0.3
-        step = system.solve(P, -gradient, tolerance)
-        if problem.rows.constant == 0.0:
+        step = system.solve(at, -gradient, tolerance)
+        if problem.constant == 0.0:
             step[:, -1] = 0.0
         along = problem.scores(step, loop.tick)
-        t, P, loss = _search(problem, theta, step, float(np.sum(gradient * step)), Z, along)
+        t = _search(problem, theta, step, float(np.sum(gradient * step)), at, along)
         if t == 0.0:
             return
-        theta, Z = theta + t * step, Z + t * along
+        theta, loss = theta + t * step, problem.move(at, along, t)
         if problem.free:
             theta[:, -1] -= theta[:, -1].mean()
         loop.advance()
 
 
-def _first_theta(problem: Multinomial) -> np.ndarray:
+def _first_theta(problem: SoftmaxExamples) -> np.ndarray:
     """W = 0, and the best free offsets for it, which the first steps would otherwise have to find."""
     theta, masses = np.zeros((problem.K, problem.d + 1)), problem.class_weights
     if problem.free and np.all(masses > 0.0):
@@ -67,21 +65,21 @@ def _first_theta(problem: Multinomial) -> np.ndarray:
 
 
 def _record(
-    problem: Multinomial, loop: Loop, theta: np.ndarray, Z: np.ndarray, P: np.ndarray, primal: float
+    problem: SoftmaxExamples, loop: Loop, theta: np.ndarray, at: Handle, primal: float
 ) -> tuple[np.ndarray, float]:
     """Record the point with its own dual point; grad P and the gap there."""
-    U = problem.dual_of(P)
+    U = problem.dual_at(at)
     combined = problem.combine(U, loop.tick)
     gradient = problem.gradient(theta, -combined)
     gap = problem.penalty(gradient)
     if problem.free:
-        r, own = U.sum(axis=0), gap
+        r, own = problem.column_sums(U), gap
         price = problem.offset_bound(primal) * float(np.abs(r).sum())
-        gap += price - float(problem.rows.constant * theta[:, -1] @ r)
+        gap += price - float(problem.constant * theta[:, -1] @ r)
         # Where sum u is not 0 its price hides the gap: balance the offsets first, for the dual point only.  Where W alone is not
         # there yet, no better dual point would help.
         if price > 0.1 * gap and own <= loop.stop.relative_gap * primal:
-            balanced = problem.dual_from_primal(theta, Z)
+            balanced = problem.balanced_dual_at(at)
             lifted = problem.dual(balanced, primal)
             if primal - lifted < gap:
                 U, gap = balanced, primal - lifted
@@ -92,12 +90,12 @@ def _record(
 class _StepSystem:
     """The linear system of a step: written out and factored where that is cheaper than some products, else iterated."""
 
-    def __init__(self, problem: Multinomial, loop: Loop) -> None:
+    def __init__(self, problem: SoftmaxExamples, loop: Loop) -> None:
         self.problem, self.loop = problem, loop
         side, few_products = problem.K * (problem.d + 1), 6.0
         self.ridge = np.ones(problem.d + 1)
         if problem.free:
-            self.ridge[-1] = 1e-9 * float(problem.c.sum()) / problem.K  # P does not change along b + t
+            self.ridge[-1] = 1e-9 * problem.sum(problem.c) / problem.K  # P does not change along b + t
         self.can_write = (
             side <= FACTORED_COLUMNS and 0.5 * problem.n * float(side) ** 2 <= LINEAR_THRESHOLDS.softmax_multiplications
         )
@@ -106,15 +104,15 @@ class _StepSystem:
         self.products = _Products(problem, loop, self.ridge)
         self.written = self.can_write and self.cost <= few_products * self.products.cost
 
-    def solve(self, P: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
-        """The step from the probabilities P; ``tolerance`` is what iterations may leave of the residual."""
+    def solve(self, at: Handle, right: np.ndarray, tolerance: float) -> np.ndarray:
+        """The step from this point; ``tolerance`` is what iterations may leave of the residual."""
         if not self.written:
-            step = self.products.solve(P, right, tolerance)
+            step = self.products.solve(at, right, tolerance)
             # Data on which a step took more products than the matrix would have cost is ill-conditioned.
             self.written = self.can_write and self.products.spent * self.products.cost > self.cost
             return step
-        problem, loop = self.problem, self.loop
-        H = _hessian(problem, loop, P)
+        problem = self.problem
+        H = _hessian(problem, self.loop, at)
         H[np.diag_indices_from(H)] += np.tile(self.ridge, problem.K)
         scale = 1.0 / np.sqrt(np.diag(H))
         H *= scale[:, None]
@@ -131,22 +129,19 @@ class _StepSystem:
         raise FloatingPointError("the Hessian is not positive definite")
 
 
-def _cost_of_gram(problem: Multinomial) -> float:
+def _cost_of_gram(problem: SoftmaxExamples) -> float:
     call = 2e4  # ns: what a call costs on few rows
-    return gram_cost(problem.rows, problem.n) + call
+    return problem.gram_cost(problem.n) + call
 
 
-def _hessian(problem: Multinomial, loop: Loop, P: np.ndarray) -> np.ndarray:
+def _hessian(problem: SoftmaxExamples, loop: Loop, at: Handle) -> np.ndarray:
     K, m = problem.K, problem.d + 1
-    every = np.arange(problem.n)
     H = np.empty((K * m, K * m))
     for k in range(K):
-        weighted = problem.c * P[:, k]
         for j in range(k + 1):
-            if j == k:
-                block = R.gram(problem.rows, weighted * (1.0 - P[:, k]), every, loop.tick)
-            else:
-                block = -R.gram(problem.rows, weighted * P[:, j], every, loop.tick)
+            block = problem.gram(problem.bends(at, k, j), None, loop.tick)
+            if j != k:
+                np.negative(block, out=block)
             H[k * m : (k + 1) * m, j * m : (j + 1) * m] = block
             H[j * m : (j + 1) * m, k * m : (k + 1) * m] = block.T
     return H
@@ -160,14 +155,14 @@ class _Products:
     while it is not.
     """
 
-    def __init__(self, problem: Multinomial, loop: Loop, ridge: np.ndarray) -> None:
+    def __init__(self, problem: SoftmaxExamples, loop: Loop, ridge: np.ndarray) -> None:
         self.problem, self.loop, self.ridge = problem, loop, ridge
-        K, m, stored = problem.K, problem.d + 1, float(R.n_stored(problem.rows) + problem.n)
+        K, m, stored = problem.K, problem.d + 1, float(problem.stored + problem.n)
         call = 4e4  # ns: what a product costs on few rows
         self.cost = 0.2 * stored * K + 3.0 * problem.n * K + call
         few_columns = m <= LINEAR_THRESHOLDS.softmax_block_columns
         gram = _cost_of_gram(problem) + 0.02 * float(m) ** 3 if few_columns else np.inf
-        self.ways: list[tuple[float, Callable[[np.ndarray], Map]]] = [
+        self.ways: list[tuple[float, Callable[[Handle], Map]]] = [
             (0.5 * stored * K, self._by_diagonal),
             (gram, self._by_one_matrix),
             (K * gram, self._by_blocks),
@@ -176,66 +171,51 @@ class _Products:
         self.precondition: Map | None = None
         self.spent = 2  #: products of the last step
 
-    def solve(self, P: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
-        problem, loop, ridge = self.problem, self.loop, self.ridge
+    def solve(self, at: Handle, right: np.ndarray, tolerance: float) -> np.ndarray:
+        problem, tick, ridge = self.problem, self.loop.tick, self.ridge
         budget = 1.5 * self.spent * self.cost
         way = max((k for k, (cost, _) in enumerate(self.ways) if cost <= budget), default=0)
         if way >= self.way:
-            self.way, self.precondition = way, self.ways[way][1](P)
-        self.spent, c = 0, problem.c[:, None]
+            self.way, self.precondition = way, self.ways[way][1](at)
+        self.spent = 0
 
         def apply(V: np.ndarray) -> np.ndarray:
             self.spent += 1
-            S = problem.scores(V, loop.tick)
-            T = P * S
-            T -= P * T.sum(axis=1, keepdims=True)
-            T *= c
-            return ridge * V + problem.combine(T, loop.tick)
+            return ridge * V + problem.hessian_times(at, V, tick)
 
         assert self.precondition is not None
         return conjugate_gradients(
             apply, self.precondition, right, tolerance, most=500, product=lambda a, b: float(np.sum(a * b))
         )
 
-    def _by_diagonal(self, P: np.ndarray) -> Map:
+    def _by_diagonal(self, at: Handle) -> Map:
         problem = self.problem
-        diagonal = np.stack(
-            [R.squares(problem.rows, problem.c * p * (1.0 - p), self.loop.tick) + self.ridge for p in P.T]
-        )
+        every = range(problem.K)
+        diagonal = np.stack([problem.squares(problem.bends(at, k, k), self.loop.tick) + self.ridge for k in every])
         return lambda V: V / diagonal
 
-    def _by_one_matrix(self, P: np.ndarray) -> Map:
-        mean = (1.0 - np.sum(P * P, axis=1)) / (self.problem.K - 1)
-        factor = self._factor(self.problem.c * mean)
+    def _by_one_matrix(self, at: Handle) -> Map:
+        factor = self._factor(self.problem.mean_bends(at))
         return lambda V: cho_solve(factor, V.T, check_finite=False).T
 
-    def _by_blocks(self, P: np.ndarray) -> Map:
-        factors = [self._factor(self.problem.c * p * (1.0 - p)) for p in P.T]
+    def _by_blocks(self, at: Handle) -> Map:
+        factors = [self._factor(self.problem.bends(at, k, k)) for k in range(self.problem.K)]
         return lambda V: np.stack([cho_solve(f, v, check_finite=False) for f, v in zip(factors, V)])
 
-    def _factor(self, weights: np.ndarray) -> tuple[np.ndarray, bool]:
-        problem = self.problem
-        block = R.gram(problem.rows, weights, np.arange(problem.n), self.loop.tick)
+    def _factor(self, weights: Handle) -> tuple[np.ndarray, bool]:
+        block = self.problem.gram(weights, None, self.loop.tick)
         block[np.diag_indices_from(block)] += self.ridge + 1e-12 * np.diag(block).max()
         return cho_factor(block, lower=True, check_finite=False)
 
 
 def _search(
-    problem: Multinomial, theta: np.ndarray, step: np.ndarray, start: float, Z: np.ndarray, along: np.ndarray
-) -> tuple[float, np.ndarray, float]:
-    """The t near 1 at which dP/dt has lost at least half of its size, ``start``; the probabilities and the loss there."""
+    problem: SoftmaxExamples, theta: np.ndarray, step: np.ndarray, start: float, at: Handle, along: Handle
+) -> float:
+    """The t near 1 at which dP/dt has lost at least half of its size, ``start``."""
     linear, square = problem.penalty_along(theta, step)
-    own = along[np.arange(problem.n), problem.y]
-    at: list[tuple[np.ndarray, float]] = []
 
-    def slope_and_curvature(t: float) -> tuple[float, float]:
-        P, loss = problem.probabilities(Z + t * along)
-        at[:] = [(P, loss)]
-        Q = P * along
-        mean = Q.sum(axis=1)
-        Q *= along
-        spread = Q.sum(axis=1) - mean * mean
-        return linear + t * square + float(problem.c @ (mean - own)), square + float(problem.c @ spread)
+    def slopes(ts: Sequence[float]) -> list[tuple[float, float]]:
+        found = problem.slopes_along(at, along, ts)
+        return [(linear + t * square + data, square + curvature) for t, (data, curvature) in zip(ts, found)]
 
-    t = find_step_length(slope_and_curvature, start=start)
-    return (t, *at[0]) if t != 0.0 else (0.0, Z, 0.0)
+    return search_along(slopes, start, at_once=problem.steps_at_once)

@@ -117,7 +117,7 @@ def solve_multinomial(
                 used = "newton"
                 newton_softmax(problem, loop, begin)
         theta = np.zeros((problem.K, problem.d + 1))
-        U = np.zeros((problem.n, problem.K)) if loop.best_u is None else loop.best_u
+        U = problem.zero_dual() if loop.best_u is None else loop.best_u
         if _take_better_constant(problem, loop):
             assert loop.best_theta is not None
             own = problem.dual_from_primal(loop.best_theta)
@@ -148,8 +148,8 @@ def _record_start(problem: LinearProblem, loop: Loop, start: tuple[np.ndarray, n
 def _record_multinomial_start(problem: Multinomial, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
     """The same for softmax. Equal scores move no share, so that D(0) = 0 needs no data."""
     zero = np.zeros((problem.K, problem.d + 1))
-    loop.record(zero, np.zeros((problem.n, problem.K)), problem.primal(zero), 0.0, ends=False)
-    if not np.isfinite(problem.norms2).all():
+    loop.record(zero, problem.zero_dual(), problem.primal(zero), 0.0, ends=False)
+    if not np.isfinite(problem.R2):
         loop.end("not_finite")
     if start is not None:
         primal = problem.primal(start[0])

@@ -8,30 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
-from gapless import rows as R
-from gapless.problems.linear import LinearProblem
+from gapless.problems.examples.protocol import LinearExamples
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Ended, Loop, Stop, Watch
 
 
 def start_from_subset(
-    problem: LinearProblem, loop: Loop, solver: Callable[[LinearProblem, Loop], None], blur: Callable[[int], float]
+    problem: LinearExamples, loop: Loop, solver: Callable[[Any, Loop], None], blur: Callable[[int], float]
 ) -> np.ndarray:
     """theta of the smaller problem by ``solver``, to a relative gap of blur(rows): the subset does not know it better."""
     n = problem.n
-    index = R.sample(
-        n, min(n // 8, max(LINEAR_THRESHOLDS.subset_rows, LINEAR_THRESHOLDS.subset_rows_per_column * problem.d))
-    )
-    if loop.order is not None:
-        index = np.sort(loop.order[index])
-    part = problem.subset(index, n / index.size)
-    if (part.y > 0).all() or (part.y < 0).all():
+    enough = max(LINEAR_THRESHOLDS.subset_rows, LINEAR_THRESHOLDS.subset_rows_per_column * problem.d)
+    part = problem.sample(min(n // 8, enough), loop.order)
+    if part.one_class:
         return np.zeros(problem.d + 1)
     small = Loop(
-        Stop(max(blur(index.size), loop.stop.relative_gap), loop.stop.passes, loop.stop.seconds),
+        Stop(max(blur(part.n), loop.stop.relative_gap), loop.stop.passes, loop.stop.seconds),
         Watch(interruption=loop.interruption),
         started=loop.started,
     )

@@ -15,7 +15,9 @@ from scipy import sparse
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
 
-from .keys import HALF, LOW
+from .keys import HALF, LOW, sort_keys
+from .numpy.choose import numpy_grows
+from .numpy.columns import rank_by_numpy
 from .thresholds import TREE_THRESHOLDS
 
 
@@ -58,11 +60,8 @@ class Sorting(NamedTuple):
 
 
 @compiled(inner=True)
-def make_keys(x: Any, bits: Any, keys: Any, places: Any) -> Any:
-    """Keys of the values that are not missing, how many have each digit, and how many keys there are."""
-    for step in range(DIGITS):
-        for digit in range(places.shape[1]):
-            places[step, digit] = 0
+def make_keys(x: Any, bits: Any, keys: Any) -> Any:
+    """Keys of the values that are not missing; how many there are."""
     m = np.int64(0)
     for i in range(x.size):
         if x[i] == x[i]:
@@ -73,21 +72,26 @@ def make_keys(x: Any, bits: Any, keys: Any, places: Any) -> Any:
             b = b ^ (np.uint32(0xFFFFFFFF) if b >> np.uint32(31) else np.uint32(0x80000000))
             keys[0, m] = (np.uint64(b) << HALF) | np.uint64(i)
             m += 1
-    for i in range(m):
-        b = keys[0, i] >> HALF
-        places[0, b & DIGIT] += 1
-        places[1, (b >> np.uint64(11)) & DIGIT] += 1
-        places[2, b >> np.uint64(22)] += 1
     return m
 
 
 @compiled(inner=True)
 def sort_digits(keys: Any, places: Any, m: int) -> Any:
     """Radix sort; the line of ``keys`` that holds the result."""
+    if m <= 1000:  # keys for which digits of 11 bits have too many values to be looked through
+        return np.int64(sort_keys(keys, m, np.int64(0xFFFFFFFF), places[0]))
+    for step in range(DIGITS):
+        for digit in range(places.shape[1]):
+            places[step, digit] = 0
+    for i in range(m):
+        b = keys[0, i] >> HALF
+        places[0, b & DIGIT] += 1
+        places[1, (b >> np.uint64(11)) & DIGIT] += 1
+        places[2, b >> np.uint64(22)] += 1
     line = np.int64(0)
     for step in range(DIGITS):
         shift = np.uint64(32 + 11 * step)
-        if m == 0 or places[step, (keys[line, 0] >> shift) & DIGIT] == m:
+        if places[step, (keys[line, 0] >> shift) & DIGIT] == m:
             continue
         before = np.int64(0)
         for b in range(places.shape[1]):
@@ -190,7 +194,7 @@ def leave_out_common(keys: Any, code: Any, order: Any, n: int) -> Any:
     return np.int64(-1), m, np.int64(m)
 
 
-@compiled(allocates=False)
+@compiled(inner=True)
 def rank_column(
     x: Any, bits: Any, sorting: Any, lowest: Any, highest: Any, bins: Any, code: Any, order: Any
 ) -> Any:  # fmt: skip
@@ -199,7 +203,7 @@ def rank_column(
 
     ``bins``: so many codes at most; None: each value has its own."""
     n = x.size
-    m = make_keys(x, bits, sorting.keys, sorting.places)
+    m = make_keys(x, bits, sorting.keys)
     keys = sorting.keys[sort_digits(sorting.keys, sorting.places, m), :m]
     if bins is not None and distinct_values(keys) > bins:
         n_codes = rank_bins(x, keys, lowest, highest, bins, code, order)
@@ -213,36 +217,53 @@ def rank_column(
     return n_codes, n - m, common, left, below
 
 
+@compiled(allocates=False)
+def rank_columns(
+    X: Any, bits: Any, sorting: Any, lowest: Any, highest: Any, bins: Any, code: Any, order: Any, found: Any
+) -> None:  # fmt: skip
+    """The same for some columns, the lines of X, each with its own number of ``bins``: calling a kernel takes as long as ranking
+    some dozens of rows. ``order`` has a line for each column, or one that all write over."""
+    for j in range(X.shape[0]):
+        many = None if bins is None else bins[j]
+        line = order[min(j, order.shape[0] - 1)]
+        of = rank_column(X[j], bits[j], sorting, lowest[j], highest[j], many, code[j], line)
+        found[j, 0], found[j, 1], found[j, 2], found[j, 3], found[j, 4] = of
+
+
 def prepare_columns(X: Any, categorical: np.ndarray | None = None, bins: int | None = None) -> Columns:
     """The columns of X, float32 or CSC: exact where ``bins`` is None, else at most so many codes for a column of numbers.
 
     A category is never put into a bin with others.
     """
     n, d = X.shape
-    thin = sparse.issparse(X)
+    if sparse.issparse(X) and n * d <= TREE_THRESHOLDS.dense_values:
+        X = X.toarray()  # one column of a sparse matrix after the other takes longer than ranking them
     limit = n if bins is None else int(bins)
     kinds = np.zeros(d, dtype=np.bool_) if categorical is None else np.asarray(categorical, dtype=np.bool_)
+    if bins is None and not kinds.any() and not sparse.issparse(X) and numpy_grows(n, d) and np.isfinite(X).all():
+        ranks, none = rank_by_numpy(X, BEGINS), np.zeros(d, dtype=np.bool_)
+        values = ranks.values
+        return Columns(
+            ranks.codes, ranks.n_codes, none, none.copy(), ranks.offset, values, values.copy(), True, ranks.common, ranks.order,
+            ranks.ordered,
+        )  # fmt: skip
     # Trees of categories are compiled for codes of 32 bits alone: they grow as fast on these.
     ranked = np.empty((d, n), dtype=np.uint32 if limit >= 65_535 or kinds.any() else np.uint16)
     found = np.zeros((d, 5), dtype=np.int64)
     kept = n <= TREE_THRESHOLDS.ordered_rows and n * d <= TREE_THRESHOLDS.ordered_values
     order = np.empty((d if kept else 0, n), dtype=np.uint32)
-    of = [np.empty((2, 0), dtype=np.float32)] * d
     step = TREE_THRESHOLDS.columns_per_thread
+    of = [np.empty((2, 0), dtype=np.float32)] * max(1, -(-d // step))
 
     def work(part: int) -> None:
-        first, last = part * step, min(d, (part + 1) * step)
-        sorting = Sorting.of(n)
-        line = np.empty(0 if kept else n, dtype=np.uint32)
-        values = np.empty((2, n if kinds[first:last].any() else min(n, limit)), dtype=np.float32)
-        tile = None if thin else np.array(X[:, first:last].T, dtype=np.float32, order="C")
-        for j in range(first, last):
-            column = _thick(X, j) if tile is None else tile[j - first]
-            many = None if bins is None else n if kinds[j] else limit
-            sorted_rows = order[j] if kept else line
-            bits = column.view(np.uint32)
-            found[j] = rank_column(column, bits, sorting, values[0], values[1], many, ranked[j], sorted_rows)
-            of[j] = values[:, : found[j, 0]].copy()
+        own = slice(part * step, min(d, (part + 1) * step))
+        tile = _lines(X, own)
+        line = order[own] if kept else np.empty((1, n), dtype=np.uint32)
+        lowest, highest = np.empty((2, len(tile), n if kinds[own].any() else min(n, limit)), dtype=np.float32)
+        many = None if bins is None else np.where(kinds[own], n, limit)
+        rank_columns(tile, tile.view(np.uint32), Sorting.of(n), lowest, highest, many, ranked[own], line, found[own])
+        counts = found[own, 0].tolist()
+        of[part] = np.array([np.concatenate([v[:c] for v, c in zip(side, counts)]) for side in (lowest, highest)])
 
     run_in_parts(work, -(-d // step))
     n_codes = found[:, 0].copy()
@@ -257,9 +278,12 @@ def prepare_columns(X: Any, categorical: np.ndarray | None = None, bins: int | N
     )  # fmt: skip
 
 
-def _thick(X: Any, j: int) -> np.ndarray:
-    """A column of a CSC matrix with its zeros."""
-    column = np.zeros(X.shape[0], dtype=np.float32)
-    part = slice(X.indptr[j], X.indptr[j + 1])
-    column[X.indices[part]] = X.data[part]
-    return column
+def _lines(X: Any, own: slice) -> np.ndarray:
+    """Some columns of X, each in one piece; zeros of a sparse matrix are filled in."""
+    if not sparse.issparse(X):
+        return np.array(X[:, own].T, dtype=np.float32, order="C")
+    lines = np.zeros((own.stop - own.start, X.shape[0]), dtype=np.float32)
+    for line, j in zip(lines, range(own.start, own.stop)):
+        part = slice(X.indptr[j], X.indptr[j + 1])
+        line[X.indices[part]] = X.data[part]
+    return lines

@@ -14,7 +14,7 @@ class TreeThresholds(NamedTuple):
     bins: int = 255
     #: Codes, rows times columns, up to which sparse data are accepted: a code takes one or two bytes, zeros have one, too.
     sparse_codes: int = 2 * 10**9
-    #: Values of sparse rows that are filled with zeros at a time on the way to the leaves: 64 MB of float32.
+    #: Values of sparse rows that are filled with zeros at a time, to be ranked and on the way to the leaves: 64 MB of float32.
     dense_values: int = 1 << 24
     #: Columns that one thread transposes and ranks at a time.
     columns_per_thread: int = 8
@@ -29,6 +29,10 @@ class TreeThresholds(NamedTuple):
     rows_per_thread: int = 16_384
     #: Rows that go through all trees of an ensemble while they are in the cache.
     ensemble_rows: int = 4096
+    #: Values, rows times columns, up to which numpy grows trees in a process without numba, and the nodes after which it asks for
+    #: numba: a node takes 0.1 ms, so many nodes a second; importing numba takes half a second and compiling three.
+    numpy_values: int = 50_000
+    numpy_nodes: int = 10_000
 
 
 TREE_THRESHOLDS = TreeThresholds()
