@@ -74,7 +74,7 @@ class SharedRows:
         every, group = np.concatenate([np.arange(a, b), np.arange(c, d)]), own.group[inside]
         place = np.where(group < b, group - a, group - c + (b - a))
         first = np.searchsorted(inside, own.first[every])
-        groups = EqualRows(first, place, own.share[inside], own.c[every])
+        groups = EqualRows(first, place, own.share[inside], own.c[every], own.value[every])
         return groups, None if self.gram is None else PartOfDense(self.gram, every)
 
 
@@ -199,7 +199,9 @@ def share_rows(request: KernelRequest, encoded: EncodedKernel) -> SharedRows | N
         return None
     # Class by class, so that a pair's part is two runs of each row.
     order = np.argsort(data.index[groups.first], kind="stable")
-    groups = EqualRows(groups.first[order], np.argsort(order)[groups.group], groups.share, groups.c[order])
+    groups = EqualRows(
+        groups.first[order], np.argsort(order)[groups.group], groups.share, groups.c[order], groups.value[order]
+    )
     gram = None
     fits = n <= KERNEL_THRESHOLDS.dense_points and 8 * n * n <= request.cache_bytes
     if isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc":  # solved by its rows, unless few pairs do
@@ -220,8 +222,13 @@ def share_between_pairs(request: KernelRequest, encoded: EncodedKernel, deadline
     """One matrix for all pairs of classes, where there are many rows and the budget has room for it."""
     data = encoded.data
     laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
+    # With nu the two classes of a pair take turns, which single precision ends too early: small pairs have matrices of their own.
+    small_nu = (
+        request.kind == "nu_svc" and np.sort(np.bincount(data.index))[-2:].sum() <= KERNEL_THRESHOLDS.dense_points
+    )
     worth = (
         len(encoded.pairs) > 1
+        and not small_nu
         and n > KERNEL_THRESHOLDS.dense_points
         and type(laid_out) in (RowTiles, ByteTiles)
         and isinstance(data.kernel, kernels.RBF)
