@@ -105,20 +105,12 @@ class Watched:
 @pytest.fixture
 def watched(monkeypatch):
     """Every array that solvers and `certify` make by numpy or get from the problem."""
-    most, names = 2000, ("np", "R")
+    most = 2000
+    rooms = tuple(f"gapless.solvers.{word}" for word in ("linear", "least_squares", "loop", "newton", "line_search"))
     for name, module in list(sys.modules.items()):
-        if name.startswith(
-            (
-                "gapless.solvers.linear",
-                "gapless.solvers.loop",
-                "gapless.solvers.newton",
-                "gapless.solvers.line_",
-                "gapless.certificates.subproblem",
-            )
-        ):
-            for each in names:
-                if each in vars(module):
-                    monkeypatch.setattr(module, each, Watched(vars(module)[each], most))
+        if name.startswith((*rooms, "gapless.certificates.subproblem")):
+            for each in {"np", "R"} & vars(module).keys():
+                monkeypatch.setattr(module, each, Watched(vars(module)[each], most))
     return lambda problem: Watched(problem, most)
 
 
