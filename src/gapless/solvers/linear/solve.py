@@ -293,7 +293,7 @@ def _polish(problem: LinearProblem, loop: Loop, used: list[str]) -> list[str]:
 def _take_better_constant(best: Callable[[], Constant | None], loop: Loop) -> bool:
     """Put the ``best`` constant in the place of the best point, if the fit was stopped before it found a better one."""
     least_gain = 1e-9  # of P: more than rounding
-    if loop.status == "converged":
+    if loop.status == "converged" or loop.relative_gap <= loop.stop.relative_gap:
         return False
     constant = best()
     if constant is None or not constant.primal < loop.best_primal - least_gain * abs(loop.best_primal):
