@@ -18,6 +18,8 @@ _HOME = {
     **registry.MODULES,  # the estimators
     "bayes_rule": "gapless.theory.samples.bayes_rule",
     "estimate_cost": "gapless.estimators.cost",
+    "patch": "gapless.estimators.patch",
+    "unpatch": "gapless.estimators.patch",
     # what is claimed, and how anybody knows
     "certify": "gapless.certificates.subproblem",
     "verify": "gapless.certificates.verify",

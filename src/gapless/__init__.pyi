@@ -42,6 +42,8 @@ from gapless.estimators.least_squares import Ridge as Ridge
 from gapless.estimators.linear_svc import LinearSVC as LinearSVC
 from gapless.estimators.logistic import LogisticRegression as LogisticRegression
 from gapless.estimators.one_class import OneClassSVM as OneClassSVM
+from gapless.estimators.patch import patch as patch
+from gapless.estimators.patch import unpatch as unpatch
 from gapless.estimators.perceptron import Perceptron as Perceptron
 from gapless.estimators.svc import SVC as SVC
 from gapless.estimators.svc import NuSVC as NuSVC

@@ -11,6 +11,7 @@ import sklearn.svm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
+import gapless
 from gapless import LinearSVC, LogisticRegression
 from tests.linear.sets import LOSSES, load, model, objective, trusted
 
@@ -69,6 +70,35 @@ def test_logistic_regression_with_a_penalised_offset_is_liblinears():
         np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("more", [{}, {"intercept_scaling": 4.0}, {"fit_intercept": False}], ids=str)
+def test_the_solver_liblinear_is_liblinears_problem(more):
+    """The same call gives the same probabilities; without its name the offset is free, and they differ."""
+    X, y = load("breast_cancer")
+    X = X[:, :3] / X[:, :3].std(axis=0)
+    ours = LogisticRegression(solver="liblinear", tol=1e-12, **more).fit(X, y)
+    theirs = sklearn.linear_model.LogisticRegression(solver="liblinear", tol=1e-10, max_iter=10_000, **more).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
+    assert gapless.verify(ours, X, y)
+    assert ours.certificate_.statement["problem"]["offset"] == ("none" if "fit_intercept" in more else "penalised")
+    if not more:
+        free = LogisticRegression(tol=1e-12).fit(X, y)
+        assert np.abs(free.predict_proba(X) - theirs.predict_proba(X)).max() > 1e-3
+    with pytest.raises(ValueError, match="does not support multiclass"):
+        LogisticRegression(solver="liblinear").fit(X, np.arange(len(y)) % 3)
+
+
+@pytest.mark.parametrize("scaling", [0.5, 10.0])
+def test_an_intercept_scaling_penalises_the_offset_of_a_machine(scaling):
+    X, y = load("iris_two")
+    ours = LinearSVC(intercept_scaling=scaling, tol=1e-12).fit(X, y)
+    theirs = sklearn.svm.LinearSVC(intercept_scaling=scaling, tol=1e-12, max_iter=10**6).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-4, atol=1e-5)
+    named = LinearSVC(penalize_intercept=True, intercept_scaling=scaling, tol=1e-12).fit(X, y)
+    assert ours.coef_.tobytes() == named.coef_.tobytes()
+    assert gapless.verify(ours, X, y)
+
+
 @pytest.mark.parametrize("C", [1e-2, 1.0])
 @pytest.mark.parametrize("name", ["breast_cancer_scaled", "iris_two", "discrete_two"])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -110,9 +140,7 @@ def test_libsvms_alpha():
     np.testing.assert_allclose(ours.alpha_, alpha, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "solver", ["lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga", "auto", "newton"]
-)
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "newton-cholesky", "sag", "saga", "auto", "newton"])
 def test_scikit_learns_solver_names_change_nothing(solver):
     X, y = load("breast_cancer_scaled")
     assert LogisticRegression(solver=solver).fit(X, y).coef_.tobytes() == LogisticRegression().fit(X, y).coef_.tobytes()

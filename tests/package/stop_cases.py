@@ -20,7 +20,8 @@ import gapless
 IDLE = {
     "CertificateError", "ConvergenceWarning", "BackendWarning", "DataError", "Dataset", "Encoding", "IllConditionedWarning",
     "ModelFileError", "NotSeparable", "Schedule", "SeparationWarning", "Until", "__version__", "bayes_rule", "config_context",
-    "convert", "estimate_cost", "gap_scorer", "get_config", "linear_risk", "show_versions", "certify",
+    "convert", "estimate_cost", "gap_scorer", "get_config", "linear_risk", "patch", "show_versions", "certify",
+    "unpatch",
     "warmup",  # its kernels are compiled in threads of their own: tests/package/test_signals.py
 }  # fmt: skip
 

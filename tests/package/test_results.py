@@ -70,7 +70,8 @@ def made() -> list[Any]:
     return [
         svc, kernel, logistic, tree, boosted, bagged, gauss, perceptron, xor, tuned, classified,
         gapless.Ridge().fit(X, z), gapless.LinearRegression().fit(X, z), gapless.SVC(kernel="linear").fit(X, y).slackness_,
-        svc.slackness_, svc.objective_, gapless.margins(svc, X, y), gapless.reduce(svc, X, y), gapless.reduce(kernel, X, three),
+        gapless.unpatch(), svc.slackness_, svc.objective_, gapless.margins(svc, X, y),
+        gapless.reduce(svc, X, y), gapless.reduce(kernel, X, three),
         gapless.explain(svc, X, feature_names=[HOSTILE, "b"]), gapless.separability(X, sides), gapless.verify(svc, X, y),
         gapless.bayes_rule([[0.5], [0.1]], [0.5, 0.5]), gauss.boundary("other", HOSTILE), gapless.estimate_cost(gapless.SVC(), X),
         gapless.bounds(svc, X, y), gapless.convert(C=1.0, n=10),

@@ -25,11 +25,13 @@ from gapless.cli.commands.tune import tune
 from gapless.cli.commands.verify import verify
 from gapless.cli.commands.warmup import warmup
 from gapless.cli.guard import Code, drop_output, lost_output, opened_streams, run_line, say
+from gapless.cli.program import is_program, run_program
 
 app = typer.Typer(
     name="gapless",
     help="Linear models that prove themselves. "
-    "Every fit says how far it can be from its optimum, and anybody can check.",
+    "Every fit says how far it can be from its optimum, and anybody can check. "
+    "`gapless script.py` runs a program with these models in the place of scikit-learn's.",
     epilog="Exit codes: 0 ok · 1 verification false, or not converged under --strict · "
     "2 bad input or usage · 3 internal error · 4 output not written · 130 interrupted",
     no_args_is_help=True,
@@ -60,8 +62,11 @@ def _root(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code is returned."""
     opened_streams()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if is_program(given):
+        return run_program(given)
     try:
-        code = run_line(typer.main.get_command(app), list(sys.argv[1:] if arguments is None else arguments))
+        code = run_line(typer.main.get_command(app), given)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # as of a command: who read the help has enough

@@ -24,17 +24,11 @@ class Offset(NamedTuple):
 
 
 def encode_offset(fit_intercept: Any, penalize_intercept: Any = False, intercept_scaling: Any = 1) -> Offset:
-    """Read the three parameters; ``intercept_scaling`` acts only where the offset is penalised."""
+    """Read the three parameters; ``intercept_scaling`` acts only where there is an offset and it is penalised."""
     scaling = intercept_scaling
     if isinstance(scaling, bool) or not isinstance(scaling, Real) or not 0.0 < float(scaling) < math.inf:
         raise ValueError(
             f"The 'intercept_scaling' parameter must be a float in the range (0.0, inf). Got {written(scaling)} instead."
-        )
-    if float(scaling) != 1.0 and not (fit_intercept and penalize_intercept):
-        raise ValueError(
-            f"intercept_scaling={written(scaling)} has no meaning here: the offset is "
-            + ("free (not penalised)" if fit_intercept else "not fitted")
-            + ". Leave it at 1, or set fit_intercept=True and penalize_intercept=True."
         )
     if not fit_intercept:
         return Offset("none")

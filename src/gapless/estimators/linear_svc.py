@@ -19,7 +19,9 @@ def _has_no_probabilities(self: Any) -> bool:
 
 
 class LinearSVC(LinearClassifier):
-    """Linear support vector classification, certified.
+    """Linear support vector classification, certified. The offset is free; scikit-learn's LinearSVC penalises it.
+
+    ``LinearSVC(penalize_intercept=True)`` solves its problem. On columns far from 0 the two models can differ visibly.
 
     Minimises ``1/2 |w|^2 + C * sum_i weight_i * loss(y_i (<w, x_i> + b))`` and says how far the result can be from the
     optimum (``certificate_``). More than two classes are fitted one against the rest.
@@ -43,7 +45,7 @@ class LinearSVC(LinearClassifier):
     fit_intercept : bool
         Whether there is an offset b.
     intercept_scaling : float
-        The value of the constant feature, where the offset is penalised.
+        The value of the constant feature, where the offset is penalised; any value but 1 penalises it, as scikit-learn does.
     class_weight : dict, "balanced" or None
         Weights of the classes; "balanced" uses the weighted counts.
     verbose : int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import warnings
 from dataclasses import replace
@@ -14,7 +13,7 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from gapless._runtime.written import written
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.errors import IllConditionedWarning, SeparationWarning
-from gapless.estimators.shared.constraints import number, options
+from gapless.estimators.shared.constraints import Constraint, nothing, number, options
 from gapless.estimators.shared.linear_classifier import LinearClassifier
 from gapless.fits.likelihood import dependent_columns, fit_unpenalised, separation
 from gapless.fits.linear import LinearFit, fit_linear
@@ -33,6 +32,10 @@ class LogisticRegression(LinearClassifier):
 
     Parameters
     ----------
+    penalty : "l2" or None
+        Deprecated, as in scikit-learn 1.8, and gives its FutureWarning: "l2" is what there is without it, None is
+        ``C=numpy.inf``.
+        "l1" and "elasticnet" are not offered; use ``sklearn.linear_model.LogisticRegression``.
     C : float
         Multiplies the sum of the losses. ``numpy.inf``: no penalty, maximum likelihood. Then there is no duality gap; the
         certificate (kind "gradient") bounds the distance to the optimum by the gradient and proves that there is an optimum.
@@ -48,14 +51,14 @@ class LogisticRegression(LinearClassifier):
     fit_intercept : bool
         Whether there is an offset b.
     intercept_scaling : float
-        The value of the constant feature, where the offset is penalised.
+        The value of the constant feature, where the offset is penalised; any value but 1 penalises it.
     class_weight : dict, "balanced" or None
         Weights of the classes; "balanced" uses the weighted counts.
     random_state : int, RandomState or None
         The order of visits of coordinate descent. The optimum does not depend on it.
     solver : {"auto", "newton", "coordinate_descent", "gd", "sgd", "minibatch", "momentum", "adam"} or a name of scikit-learn's
-        Forces an algorithm; scikit-learn's names ("lbfgs", "liblinear", ...) mean "auto". The last five are the descents of
-        `descend`, slower: to be watched and compared.
+        Forces an algorithm; scikit-learn's names ("lbfgs", "newton-cg", ...) mean "auto". "liblinear" also penalises the offset
+        and takes two classes, as there. The last five are the descents of `descend`, slower: to be watched and compared.
     schedule : float, Schedule, str or None
         The rates of a descent (``solver="sgd"`` and its like): a number is a constant rate, "inverse", "inverse_root" and
         "pegasos" are schedules with their default values, `Schedule` has all. None: rates that need no tuning.
@@ -96,19 +99,9 @@ class LogisticRegression(LinearClassifier):
 
     _keeps_float32 = True
 
-    def __new__(cls, *given: Any, **named: Any) -> LogisticRegression:
-        """Refuses scikit-learn's deprecated ``penalty``, by name or as the one parameter without, and says what to write."""
-        if given or "penalty" in named:
-            penalty = given[0] if given else named["penalty"]
-            raise TypeError(
-                f"LogisticRegression(penalty={written(penalty)}): `penalty` is deprecated since scikit-learn 1.8 and not "
-                "offered here; "
-                "leave it out for 'l2', and use C=numpy.inf for None. All parameters are given by name."
-            )
-        return super().__new__(cls)
-
     def __init__(
         self,
+        penalty: Any = "deprecated",
         *,
         C: float = 1.0,
         l1_ratio: float = 0.0,
@@ -130,6 +123,7 @@ class LogisticRegression(LinearClassifier):
         init: Any = None,
         device: str = "auto",
     ) -> None:
+        self.penalty = penalty
         self.C = C
         self.l1_ratio = l1_ratio
         self.dual = dual
@@ -157,31 +151,68 @@ class LogisticRegression(LinearClassifier):
         **LinearClassifier._parameter_constraints,
         "dual": [options(True, False)],
         "on_separation": [options("warn", "raise", "ignore")],
-        # scikit-learn's solvers: the optimum is the same, so the name has no effect here.
+        "penalty": [options("l1", "l2", "elasticnet", None), Constraint("", lambda value: value == "deprecated")],
+        # scikit-learn's solvers: the optimum is the same, so the name has no effect here (liblinear's penalises the offset).
         "solver": [
             options(
                 "auto", *(solver for solver in SOLVERS if can_minimise(solver, Logistic())), *DESCENTS,
                 "lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga",
             )
         ],
-        "l1_ratio": [number(0.0, 1.0, "both")],
+        "l1_ratio": [number(0.0, 1.0, "both"), nothing()],
     }  # fmt: skip
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.l1_ratio != 0.0:
+        self._check_penalty()
+        if self.l1_ratio not in (0.0, None):
             raise NotImplementedError(
                 f"l1_ratio={written(self.l1_ratio)}: L1 and elastic net are not offered; use "
                 'sklearn.linear_model.LogisticRegression(l1_ratio=..., solver="saga").'
             )
-        if self.C == math.inf and self.solver in (*SOLVERS, *DESCENTS) and self.solver != "newton":
+        if self._strength() == math.inf and self.solver in (*SOLVERS, *DESCENTS) and self.solver != "newton":
             raise ValueError(
                 f"solver={written(self.solver)} needs a penalty: with C=inf there is Newton's method alone."
             )
 
+    def _check_penalty(self) -> None:
+        """scikit-learn's deprecated ways to name the penalty: its warnings, and what is meant."""
+        if self.l1_ratio is None:
+            warnings.warn(
+                "'l1_ratio=None' was deprecated in scikit-learn 1.8 and ends with its 1.10. Use l1_ratio=0 instead.",
+                FutureWarning,
+                stacklevel=5,
+            )
+        if self.penalty == "deprecated":
+            return
+        warnings.warn(
+            "'penalty' was deprecated in scikit-learn 1.8 and ends with its 1.10. Leave it out for penalty='l2', and use "
+            "C=np.inf for penalty=None.",
+            FutureWarning,
+            stacklevel=5,
+        )
+        if self.penalty in ("l1", "elasticnet"):
+            raise NotImplementedError(
+                f"penalty={written(self.penalty)} is not offered; use "
+                f'sklearn.linear_model.LogisticRegression(l1_ratio={1 if self.penalty == "l1" else "..."}, solver="saga").'
+            )
+        if self.penalty is None and self.C != 1.0:
+            warnings.warn("Setting penalty=None will ignore the C and l1_ratio parameters", UserWarning, stacklevel=5)
+
+    def _strength(self) -> float:
+        return math.inf if self.penalty is None else float(self.C)
+
+    def _penalises_offset(self) -> bool:
+        return super()._penalises_offset() or self.solver == "liblinear"
+
     def _fitted(self, task: LinearRequest, X: Any, y: Any, sample_weight: Any, **options: Any) -> LinearFit:
         for name in ("rank_", "condition_"):
             self.__dict__.pop(name, None)
+        if self.solver == "liblinear" and np.unique(y).size > 2:
+            raise ValueError(
+                "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Use another solver, all "
+                "classes at once, or wrap the estimator in a OneVsRestClassifier, one class against the rest."
+            )
         if task.C < math.inf:
             return fit_linear(task, X, y, sample_weight, **options)
         task = replace(task, on_separation=self.on_separation)
@@ -262,8 +293,3 @@ class LogisticRegression(LinearClassifier):
         if scores.ndim == 1:
             return np.stack([expit(-scores), expit(scores)], axis=1)
         return softmax(scores, axis=1)
-
-
-# What help and editors show is __init__, not __new__.
-_shown = inspect.signature(LogisticRegression.__init__)
-setattr(LogisticRegression, "__signature__", _shown.replace(parameters=list(_shown.parameters.values())[1:]))  # noqa: B010

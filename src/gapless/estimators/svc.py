@@ -8,18 +8,23 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from gapless.encode.pairs import confidences_of_pairs, count_votes, pairs_of_classes
 from gapless.errors import no_probabilities_message
 from gapless.estimators.shared.constraints import Constraint, booleans, options, shared
 from gapless.estimators.shared.kernel_machine import KernelMachine
+from gapless.estimators.shared.probabilities import fit_probabilities, probabilities
 from gapless.readings.slackness import KernelSlackness, kernel_slackness
 
 
-def _has_no_probabilities(self: Any) -> bool:
-    raise AttributeError(no_probabilities_message(type(self).__name__))
+def _has_probabilities(self: Any) -> bool:
+    if self.probability in ("deprecated", False):
+        raise AttributeError(no_probabilities_message(type(self).__name__))
+    return True
 
 
 class KernelClassifier(ClassifierMixin, KernelMachine):
@@ -106,9 +111,34 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             return self.classes_[self._by_class(scores).argmax(axis=1)]
         return self.classes_[count_votes(scores, len(self.classes_)).argmax(axis=1)]
 
-    @available_if(_has_no_probabilities)
-    def predict_proba(self, X: Any) -> Any:
-        """Never there: an SVM's scores are no probabilities. The error says what gives them."""
+    def _after_fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._probability_map: Any = None
+        if self.probability not in ("deprecated", False):
+            assert self._label_index is not None
+            self._probability_map = fit_probabilities(self, X, y, self._label_index, sample_weight)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """P(class | x), a column a class; there with ``probability=True``, as in scikit-learn before its 1.11.
+
+        The scores of rows that five fits left out are mapped to probabilities, as `calibrate` does with ``cv=5``. The certificate
+        says nothing of them.
+        """
+        check_is_fitted(self)
+        if getattr(self, "_probability_map", None) is None:
+            raise NotFittedError(
+                "predict_proba is not available: this model was fitted with probability=False, or comes from a model file, which "
+                "keeps no probabilities. Fit it with probability=True, or use gapless.calibrate(model, X, y)."
+            )
+        scores = self._pair_scores(X)
+        two = scores.shape[1] == 1
+        return probabilities(self._probability_map, scores.ravel() if two else self._by_class(scores))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """ln of predict_proba."""
+        with np.errstate(divide="ignore"):  # a probability of 0 is as good as it gets
+            return np.log(self.predict_proba(X))
 
     # -- what a certified fit knows --------------------------------------------------------------------------
 
@@ -146,8 +176,9 @@ class SVC(KernelClassifier):
     degree, gamma, coef0 : of the kernel; gamma="scale" is 1 / (n_features * variance of X), with weights, "auto" 1 / n_features
     shrinking : bool
         Without effect: the optimum is the same.
-    probability : "deprecated"
-        Without effect, with a warning: deprecated in scikit-learn. Use ``CalibratedClassifierCV(SVC(), ensemble=False)``.
+    probability : bool
+        Deprecated, as in scikit-learn 1.9, and gives its FutureWarning. True: five more fits, each without a fold, for
+        ``predict_proba``. `calibrate` does the same with rows and a method of your choice.
     tol : float
         The relative duality gap at which a fit may stop: ``(primal - dual) / max(|primal|, |dual|)``.
     cache_size : float
@@ -162,7 +193,8 @@ class SVC(KernelClassifier):
         How scores of more than two classes are shaped.
     break_ties : bool
         Predict by the largest decision_function where votes are equal.
-    random_state : without effect
+    random_state : int, RandomState or None
+        Of the folds of ``probability=True``; the fit itself draws nothing.
     time_limit : float or None
         Seconds of work; compiling does not count. The model that comes back is usable (at worst the best constant) and its gap
         is true.

@@ -144,7 +144,8 @@ def _class(name: str) -> Any:
 def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The document and the arrays of a fitted model of ours, in the types of the file."""
     name = type(model).__name__
-    if name not in MODULES or type(model) is not _class(name):
+    # A class whose defaults alone differ says which one it is a model of.
+    if name not in MODULES or vars(type(model)).get("_model_of", type(model)) is not _class(name):
         whole = f"{type(model).__module__}.{type(model).__qualname__}"
         raise ModelFileError(f"cannot save {whole}: a model file holds gapless.{' or gapless.'.join(MODULES)}")
     certificate = getattr(model, "certificate_", None)

@@ -22,9 +22,9 @@ from sklearn.base import clone
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
+from gapless.readings.calibration_maps import Beta, Sigmoid, Steps, Temperature, logistic
 from gapless.solvers.loop import audible
 from gapless.theory.samples.hoeffding import clopper_pearson
-from gapless.tuning.calibration_maps import Beta, Sigmoid, Steps, Temperature, logistic
 from gapless.tuning.search.folds import make_folds, take
 from gapless.tuning.search.tune import fit_rows, hash_values
 
@@ -143,9 +143,7 @@ class Calibrated:
         """(n, K): the calibrated probability of each class."""
         scores = _class_scores(self.model_, X, self.classes_.size)
         if scores.ndim == 2:
-            z = self.map_.t * (scores - scores.max(axis=1, keepdims=True))
-            p = np.exp(z)
-            return p / p.sum(axis=1, keepdims=True)
+            return self.map_.probabilities(scores)
         if isinstance(self.map_, Steps):
             up = self.map_.values[np.searchsorted(self.map_.edges, scores, side="right")]
         else:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
+from gapless.readings.calibration_maps import log_odds
 from gapless.readings.training_rows import is_training_data
 
 
@@ -70,10 +71,3 @@ def row_scores(model: Any, X: Any) -> np.ndarray:
     if hasattr(model, "predict_proba"):
         return log_odds(np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1])
     raise ValueError(f"{type(model).__name__} has neither decision_function nor predict_proba")
-
-
-def log_odds(p: np.ndarray) -> np.ndarray:
-    """ln(p / (1 - p)), kept finite at 0 and 1."""
-    q = np.clip(p, 1e-300, None)
-    rest = np.clip(1.0 - p, 1e-17, None)
-    return np.log(q) - np.log(rest)

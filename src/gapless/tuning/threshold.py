@@ -27,10 +27,11 @@ import numpy as np
 from gapless._runtime.results import result
 from gapless._runtime.written import written
 from gapless.certificates.verify import last_step
+from gapless.readings.calibration_maps import log_odds
 from gapless.tuning.cuts import Cut, CutRows
 
 from .calibrate import Calibrated, calibrate
-from .intervals import log_odds, row_scores, trained_on
+from .intervals import row_scores, trained_on
 
 
 @result

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapless._runtime.cached import lazy
+from gapless.backends.numpy.hinge_band import NumpyHingeBand
 from gapless.losses.vectors import conjugate, differentiate
 from gapless.problems.linear import LinearProblem, Tick
 from gapless.problems.linear_sums import LossAtScores
@@ -31,6 +32,9 @@ class NumpyLinearProblem(LinearProblem):
 
     def use_fast_copy(self, large: int | None = None, many: bool = True) -> None:
         """Small rows are in the cache as they are."""
+
+    def new_band(self, start: np.ndarray | None = None, by_changes: bool = False) -> NumpyHingeBand:
+        return NumpyHingeBand(self, start, by_changes)
 
     # -- the loss and its conjugate ------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from gapless import kernels
 from gapless._runtime.config import report_convergence
 from gapless._runtime.progress import with_progress
 from gapless._runtime.threads import one_blas_thread, thread_team
+from gapless.backends.choose import kernel_predictor
 from gapless.certificates.kernel import KernelCertificate
 from gapless.certificates.model_document import decode_float
 from gapless.encode.lazy_frames import refuse_lazy
@@ -117,6 +118,7 @@ class KernelMachine(DualModel, BaseEstimator):
                     watch=Watch(callback, interruption),
                 )
             self._take(fitted, X)
+            self._after_fit(X, y, sample_weight)
         self._raise_interruption(interruption)
         self._warn(fitted)
         return self
@@ -212,13 +214,17 @@ class KernelMachine(DualModel, BaseEstimator):
         lines = u[:, self.support_]
         self.dual_coef_ = sparse.csr_matrix(lines) if self._sparse else lines
 
+    def _after_fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """What is fitted beside the model."""
+
     def _warn(self, fitted: KernelFit, stacklevel: int = 4) -> None:
         """One warning a fit, last."""
         if getattr(self, "probability", "deprecated") != "deprecated":
             name = type(self).__name__
             warnings.warn(
-                f"The `probability` parameter of scikit-learn's {name} is deprecated there, and without effect here: use "
-                f"CalibratedClassifierCV({name}(), ensemble=False).",
+                "The `probability` parameter was deprecated in scikit-learn 1.9 and ends with its 1.11. Use "
+                f"`gapless.calibrate`, or `CalibratedClassifierCV({name}(), ensemble=False)`, instead of "
+                f"`{name}(probability=True)`.",
                 FutureWarning,
                 stacklevel=3,
             )
@@ -272,7 +278,8 @@ class KernelMachine(DualModel, BaseEstimator):
                 return predict_scores_by_part(kernels.Precomputed(), self._matrix(X), self.support_, dual, classes)
             if self.kernel == "precomputed":
                 return predict_scores_by_part(kernels.Precomputed(), X, self.support_, dual, classes)
-            return predict_scores_by_part(self._kernel_, X, self.support_vectors_, dual, classes)
+            predict = kernel_predictor(self._kernel_, X, self.support_vectors_)
+            return predict(self._kernel_, X, self.support_vectors_, dual, classes)
 
     @property
     def n_support_(self) -> np.ndarray:

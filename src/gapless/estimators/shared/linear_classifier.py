@@ -60,6 +60,14 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         super()._check_parameters()
         check_schedule(self.solver, self.schedule)
 
+    def _strength(self) -> float:
+        """The C of the problem."""
+        return float(self.C)
+
+    def _penalises_offset(self) -> bool:
+        """An ``intercept_scaling`` other than 1 asks for the problem of scikit-learn, which penalises the offset."""
+        return bool(self.penalize_intercept) or self.intercept_scaling != 1
+
     def _solver(self) -> str:
         """ "auto", or the one that was forced."""
         return self.solver if self.solver in (*SOLVERS, *DESCENTS) else "auto"
@@ -116,6 +124,11 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
     def _task(self, dtype: Any) -> LinearRequest:
         parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}  # type: ignore[arg-type]
         parameters["init"] = None  # a model to start from is not part of what was fitted
+        # What deprecated names and scikit-learn's meanings come to.
+        penalised = self._penalises_offset()
+        parameters |= {"C": self._strength(), "penalize_intercept": penalised}
+        if parameters.get("penalty") in ("deprecated", None):
+            parameters.pop("penalty", None)
         seed = 0
         if type(self.random_state) is int:
             seed = _drawn(self.random_state)
@@ -125,8 +138,8 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             estimator=type(self).__name__,
             parameters=parameters,
             loss=self._loss(),
-            C=float(self.C),
-            offset=encode_offset(self.fit_intercept, self.penalize_intercept, self.intercept_scaling),
+            C=self._strength(),
+            offset=encode_offset(self.fit_intercept, penalised, self.intercept_scaling),
             class_weight=self.class_weight,
             stop=Stop(float(self.tol), self._pass_limit(), None if self.time_limit is None else float(self.time_limit)),
             solver=self._solver(),
@@ -185,7 +198,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         c = np.broadcast_to(self._c, dual.shape)
         margins = np.where(c > 0, margins, 0.0)
         # With C = inf the loss is 0 or infinite, whichever it is.
-        loss = "hinge" if self.C == math.inf else certificate.statement["problem"]["loss"]
+        loss = "hinge" if self._strength() == math.inf else certificate.statement["problem"]["loss"]
         return slackness(
             dual[0] if one else dual, c[0] if one else c, margins[0] if one else margins, loss
         )  # fmt: skip

@@ -19,7 +19,8 @@ A handle that is recorded in the loop is copied by its ``copy()``, unless it com
     `LinearExamples`  `loss_and_gradient` at theta (scores, l' and l'' stay)                       1
                       `slopes_along` a step at several lengths; `dual_at`, `repair`, `dual`        0
                       `sample`: a smaller problem in memory, for a start
-    `Band`            hinge: multipliers, who is inside the band, slopes, new multipliers          0, but for sums of rows
+    `Band`, `Sets`    hinge: multipliers, who is inside the band, slopes; who is at 0, at c, free  0, but for sums of rows
+    `Barrier`         hinge: the iterates of interior point and their steps                        4 a step
     `SoftmaxExamples` the same for K scores: `move_to`, `slopes_along`, `move`, `hessian`
     `LeastSquares`    `moments`, `residuals` (and their gradient), `triangle`                      1 each
     all of them       `primal`, `dual`, `rounding` for the certificate, `fetch` for the user       0
@@ -72,8 +73,24 @@ class Examples(Protocol):
         """The values that the rows keep."""
 
     @property
+    def pass_stored(self) -> int:
+        """The values that a full pass reads."""
+
+    @property
     def R2(self) -> float:
         """The largest |x_i|^2, without the constant feature where the offset is free."""
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether a solver may visit the rows one by one: rows in memory. What does so asks for more than this protocol."""
+
+    @property
+    def sum_length(self) -> float:
+        """The most terms that `combine` adds one after the other: its rounding grows with that."""
+
+    @property
+    def base_length(self) -> float:
+        """By how much the terms of a product are longer than a row; 0, but for some copies."""
 
     @property
     def curve_cost(self) -> float:
@@ -121,6 +138,102 @@ class Examples(Protocol):
         """X X' of all examples."""
 
 
+class Band(Protocol):
+    """The band of the hinge: u = c clip(share + (1 - yz) steep, 0, 1) y at scores z, and the scores of a step."""
+
+    @property
+    def z(self) -> Handle: ...
+    @property
+    def u(self) -> Handle: ...
+    @property
+    def inside(self) -> Handle:
+        """The examples whose multiplier is strictly between 0 and c."""
+
+    @property
+    def summed_at_once(self) -> bool:
+        """Whether the last `combine` was over all of u, and not over what had changed."""
+
+    def move_to(self, theta: np.ndarray, tick: Tick = None) -> None:
+        """The scores of theta."""
+
+    def find(self, steep: float) -> tuple[float, float]:
+        """Compute u, and who is inside; the loss, and sum u y."""
+
+    def accept(self) -> None:
+        """The multipliers become the shares."""
+
+    def mass(self) -> float:
+        """The sum of c over the examples inside."""
+
+    def sides(self) -> bytes:
+        """Equal where the same examples are inside and the same at 0; asked of small problems."""
+
+    def combine(self, tick: Tick = None) -> np.ndarray: ...
+    def repaired(self, tick: Tick = None) -> tuple[Handle, np.ndarray]:
+        """u moved onto sum u = 0, and the sum of the rows of what moved."""
+
+    def look_along(self, step: np.ndarray, tick: Tick = None) -> None:
+        """The scores of a step."""
+
+    def slopes(self, steep: float, ts: Sequence[float]) -> list[tuple[float, float]]: ...
+    def move(self, t: float) -> None:
+        """Go on to the scores z + t along."""
+
+
+class Sets(Protocol):
+    """The active sets of the hinge: alpha = uy at 0, at c, or free; and the margins of a point."""
+
+    def guess(self) -> tuple[int, bytes]:
+        """Sort the examples into the sets; how many are free, and what is equal where the sets are."""
+
+    def fix(self) -> None:
+        """alpha = 0 and alpha = c where the sets say so."""
+
+    def take_free(self) -> Any:
+        """Rows, signs and alpha of the free examples, which are few."""
+
+    def set_free(self, alpha: np.ndarray) -> None: ...
+    def combine(self, tick: Tick = None) -> np.ndarray: ...
+    def dual_point(self) -> Handle: ...
+    def look(self, z: Handle) -> None:
+        """The margins of a point with the scores z."""
+
+    def settled(self) -> bool: ...
+
+
+class Barrier(Protocol):
+    """The iterates of interior point for the hinge: alpha and t = c - alpha, s and xi, all above 0; and their steps."""
+
+    @property
+    def theta(self) -> np.ndarray:
+        """The theta to begin with."""
+
+    @property
+    def z(self) -> Handle: ...
+    @property
+    def u(self) -> Handle: ...
+
+    def look(self, theta: np.ndarray, tick: Tick = None) -> tuple[float, np.ndarray]:
+        """The scores z of theta and the dual point u; alpha s + t xi, summed, and sum u x."""
+
+    def weigh(self) -> Handle:
+        """The weights of the step's system."""
+
+    def right(self, centre: float | None, tick: Tick = None) -> np.ndarray:
+        """The data's part of the right-hand side: straight down (None), or to ``centre``, corrected by the last step."""
+
+    def look_along(self, step: np.ndarray, tick: Tick = None) -> None:
+        """The steps of alpha, s and xi that go with a step of theta."""
+
+    def reach(self) -> float:
+        """The longest step that keeps alpha, t, s and xi at 0 or above."""
+
+    def aim(self, reach: float) -> float:
+        """alpha s + t xi after such a step, summed."""
+
+    def move(self, length: float) -> None: ...
+
+
 class LinearExamples(Examples, Protocol):
     """One score for each example; see `problems/linear` for P and D."""
 
@@ -140,9 +253,17 @@ class LinearExamples(Examples, Protocol):
     def sums_like_combine(self) -> bool: ...
 
     def new_vector(self) -> Handle: ...
+    def equal_scores(self, z: float) -> Handle: ...
+    def zero_dual(self) -> Handle: ...
     def new_point(self) -> Any:
         """Room for scores z and the derivatives g = c l' and h = c l'' there: three handles."""
 
+    def new_band(self, start: Handle | None = None, by_changes: bool = False) -> Band: ...
+    def new_barrier(self, start: Handle | None = None) -> Barrier: ...
+    def count_free(self, u: Handle) -> int:
+        """The examples strictly inside their box."""
+
+    def new_sets(self, theta: np.ndarray, u: Handle, tick: Tick = None) -> Sets: ...
     def loss_and_gradient(self, theta: np.ndarray, at: Any, tick: Tick = None) -> tuple[float, np.ndarray]: ...
     def scores(self, theta: np.ndarray, tick: Tick = None, out: Handle | None = None) -> Handle: ...
     def slopes_along(self, at: Any, along: Handle, ts: Sequence[float]) -> list[tuple[float, float]]:
@@ -154,12 +275,20 @@ class LinearExamples(Examples, Protocol):
     def repair(self, u: Handle, out: Handle | None = None) -> Handle: ...
     def dual(self, u: Handle, primal: float, combined: np.ndarray | None = None) -> float: ...
     def dual_from_primal(self, theta: np.ndarray, z: Handle | None = None) -> Handle: ...
+    def primal_from_dual(
+        self, u: Handle, combined: np.ndarray | None = None, near: float | None = None
+    ) -> np.ndarray: ...
+    def best_offset(self, z: Handle, near: float | None = None) -> float: ...
     def primal(self, theta: np.ndarray, z: Handle | None = None) -> float: ...
     def primal_at_zero(self) -> float: ...
     def penalty(self, theta: np.ndarray) -> float: ...
     def penalty_along(self, theta: np.ndarray, step: np.ndarray) -> tuple[float, float]: ...
     def gradient(self, theta: np.ndarray, data_part: np.ndarray) -> np.ndarray: ...
     def offset_bound(self, primal: float) -> float: ...
+    def conjugate_sizes(self, u: Handle) -> float: ...
+    def rounding_sums(self, theta: np.ndarray, z: Handle, u: Handle, unit: float) -> tuple[float, float, float]:
+        """Sums over the examples: how far ``unit``, the error of a product, moves the loss; |u| |x|; and |u|."""
+
     def rounding(self, theta: np.ndarray, z: Handle, u: Handle, combined: np.ndarray, primal: float) -> float: ...
     def sample(self, m: int, order: np.ndarray | None = None) -> LinearExamples: ...
     def scale_costs(self, factor: float) -> LinearExamples:

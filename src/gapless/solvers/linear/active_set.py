@@ -18,60 +18,39 @@ from scipy.linalg import LinAlgError, lstsq
 from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from gapless import rows as R
-from gapless.problems.linear import LinearProblem
-from gapless.problems.linear_sums import SLICE
+from gapless.problems.examples.protocol import Handle, LinearExamples, Sets
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Loop
 
 
-def affordable_work(problem: LinearProblem, loop: Loop) -> float:
+def affordable_work(problem: LinearExamples, loop: Loop) -> float:
     """Multiplications that are a fifth of a fit so far, whose steps were passes over the data and the calls for them."""
     fit, step = 8e5, 1e5  # what the calls of a fit and of a step cost, in multiplications
-    return LINEAR_THRESHOLDS.polish_share * (fit + loop.n_iter * (step + 8.0 * R.n_stored(problem.pass_rows)))
+    return LINEAR_THRESHOLDS.polish_share * (fit + loop.n_iter * (step + 8.0 * problem.pass_stored))
 
 
-def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndarray, *, work: float = np.inf) -> bool:
+def active_set(problem: LinearExamples, loop: Loop, theta: np.ndarray, u: Handle, *, work: float = np.inf) -> bool:
     """Records better points in ``loop``. True where the sets settled: the point is the optimum up to rounding.
 
     ``work`` caps the multiplications spent, counted and not timed, so that equal fits polish equally.
     """
-    noise_share = 1e-10  # distances to a bound, as shares of c, that count as none
     calls = 1.5e5  # what the calls of a round cost, in multiplications
-    y, c = problem.y, problem.c
-    inside = 0.0
-    for start in range(0, problem.n, SLICE):  # in slices: here a fit needs the most memory
-        part = slice(start, start + SLICE)
-        inside += np.count_nonzero((u[part] != 0.0) & (np.abs(u[part]) < c[part]))
+    inside = float(problem.count_free(u))
     if inside * inside * (inside / 3.0 + problem.d) > work:
         return False
-    alpha = np.clip(u * y, 0.0, c)
-    margin = y * problem.scores(theta, loop.tick)
+    sets = problem.new_sets(theta, u, loop.tick)
     seen: set[bytes] = set()
     for _ in range(30):
-        # alpha/c against the distance to the margin: both are of order 1, and at the optimum one of the two is 0.
-        predicted = alpha / c - (margin - 1.0)
-        lower, upper = predicted <= noise_share, predicted >= 1.0 - noise_share
-        free = np.flatnonzero(~(lower | upper))
-        work -= float(free.size) ** 2 * (free.size / 3.0 + problem.d) + 8.0 * problem.n * (problem.d + 1) + calls
-        key = np.packbits(lower).tobytes() + np.packbits(upper).tobytes()
-        if free.size > LINEAR_THRESHOLDS.polish_free_examples or work < 0.0 or key in seen:
+        free, key = sets.guess()
+        work -= float(free) ** 2 * (free / 3.0 + problem.d) + 8.0 * problem.n * (problem.d + 1) + calls
+        if free > LINEAR_THRESHOLDS.polish_free_examples or work < 0.0 or key in seen:
             return False
         seen.add(key)
-        alpha[lower], alpha[upper] = 0.0, c[upper]
-        if free.size:
-            solved = _solve_free(problem, loop, alpha, free)
-            if solved is None:
-                return False
-            alpha[free] = solved
-        pair, margin = _record(problem, loop, alpha)
-        noise = 1e-9 * np.maximum(1.0, np.abs(margin).max(initial=0.0))
-        settled = (
-            np.all(margin[lower] >= 1.0 - noise)
-            and np.all(margin[upper] <= 1.0 + noise)
-            and np.all(np.abs(margin[free] - 1.0) <= noise)
-            and np.all((alpha[free] >= -noise_share * c[free]) & (alpha[free] <= (1.0 + noise_share) * c[free]))
-        )
-        if settled:
+        sets.fix()
+        if free and not _solve_free(problem, loop, sets):
+            return False
+        pair = _record(problem, loop, sets)
+        if sets.settled():
             # w and alpha of this pair belong together, as those of two points from different passes need not.  A gap of 1e-13 P
             # is rounding.
             if pair[2] - pair[3] <= max(loop.best_primal - loop.best_dual, 1e-13 * abs(pair[2])):
@@ -81,12 +60,11 @@ def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndar
     return False
 
 
-def _solve_free(problem: LinearProblem, loop: Loop, alpha: np.ndarray, free: np.ndarray) -> np.ndarray | None:
-    """alpha on the free set such that all of it lies on the margin; None where the system cannot be solved."""
-    y = problem.y
-    part = R.take_rows(problem.rows, free)
-    gram = R.row_products(part, np.arange(free.size), loop.tick)
-    size = free.size
+def _solve_free(problem: LinearExamples, loop: Loop, sets: Sets) -> bool:
+    """Set alpha on the free set such that all of it lies on the margin; False where the system cannot be solved."""
+    part, y, alpha = sets.take_free()
+    size = alpha.size
+    gram = R.row_products(part, np.arange(size), loop.tick)
     if problem.free:
         gram -= 1.0
         system = np.zeros((size + 1, size + 1))
@@ -100,42 +78,42 @@ def _solve_free(problem: LinearProblem, loop: Loop, alpha: np.ndarray, free: np.
         scale = np.append(scale, 1.0 / max(float(scale.max()), 1e-150))
     scaled = system * scale[:, None] * scale[None, :]
     solve = solver_of(scaled)
-    nu, b = alpha[free] * y[free], 0.0
+    nu, b = alpha * y, 0.0
     for refinement in range(3):
-        alpha[free] = nu * y[free]
-        combined = problem.combine(alpha * y, loop.tick)
+        sets.set_free(nu * y)
+        combined = sets.combine(loop.tick)
         missing = -float(combined[-1])
         if problem.free:
             combined[-1] = b
-        residual = y[free] - R.scores(part, combined)
+        residual = y - R.scores(part, combined)
         right = np.append(residual, missing) if problem.free else residual
         loop.tick()
         try:
             step = solve(right * scale) * scale
         except LinAlgError:
-            return None
+            return False
         if not np.all(np.isfinite(step)):
-            return None
+            return False
         nu = nu + step[:size]
         if problem.free:
             b += float(step[size])
         if refinement and np.abs(step[:size]).max() <= 1e-14 * np.abs(nu).max(initial=0.0):
             break
-    return nu * y[free]
+    sets.set_free(nu * y)
+    return True
 
 
-def _record(
-    problem: LinearProblem, loop: Loop, alpha: np.ndarray
-) -> tuple[tuple[np.ndarray, np.ndarray, float, float], np.ndarray]:
-    """Record the point with alpha pulled into its box: theta, u, their two values; and its margins."""
-    u = problem.repair(np.clip(alpha, 0.0, problem.c) * problem.y)
+def _record(problem: LinearExamples, loop: Loop, sets: Sets) -> tuple[np.ndarray, Handle, float, float]:
+    """Record the point with alpha pulled into its box, and look at its margins: theta, u, their two values."""
+    u = sets.dual_point()
     combined = problem.combine(u, loop.tick)
     theta = problem.primal_from_dual(u, combined, None if loop.best_theta is None else float(loop.best_theta[-1]))
     z = problem.scores(theta, loop.tick)
     primal = problem.primal(theta, z)
     pair = theta, u, primal, problem.dual(u, primal, combined)
     loop.record(*pair, ends=False)
-    return pair, problem.y * z
+    sets.look(z)
+    return pair
 
 
 def solver_of(system: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

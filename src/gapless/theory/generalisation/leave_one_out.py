@@ -200,9 +200,10 @@ def _gram(model: Any, rows: np.ndarray) -> tuple[np.ndarray, bool]:
         rest = {"degree": model.degree, "coef0": model.coef0} if model.kernel == "poly" else {"coef0": model.coef0}
         return pairwise_kernels(rows, metric=model.kernel, **width, **({} if model.kernel == "rbf" else rest)), True
     K = rows @ rows.T
-    if model.fit_intercept and model.penalize_intercept:
-        K = K + float(model.intercept_scaling) ** 2
-    return K, bool(model.fit_intercept and not model.penalize_intercept)
+    problem = model.certificate_.statement["problem"]
+    if problem["offset"] == "penalised":
+        K = K + float(problem["offset_scale"]) ** 2
+    return K, problem["offset"] == "free"
 
 
 def least_squares(X: Any, y: Any, penalty: float = 0.0, offset: bool = True) -> np.ndarray:

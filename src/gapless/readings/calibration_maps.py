@@ -8,13 +8,18 @@ from itertools import combinations
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from .intervals import log_odds
-
 
 def _smoothed_labels(positive: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Platt's smoothed labels (low, high) for a sample of this size."""
     up, down = float(weights[positive].sum()), float(weights[~positive].sum())
     return 1.0 / (down + 2.0), (up + 1.0) / (up + 2.0)
+
+
+def log_odds(p: np.ndarray) -> np.ndarray:
+    """ln(p / (1 - p)), kept finite at 0 and 1."""
+    q = np.clip(p, 1e-300, None)
+    rest = np.clip(1.0 - p, 1e-17, None)
+    return np.log(q) - np.log(rest)
 
 
 def logistic(t: np.ndarray) -> np.ndarray:
@@ -139,6 +144,11 @@ class Temperature:
     """p = softmax(t f)."""
 
     t: float
+
+    def probabilities(self, f: np.ndarray) -> np.ndarray:
+        z = self.t * (f - f.max(axis=1, keepdims=True))
+        p = np.exp(z)
+        return p / p.sum(axis=1, keepdims=True)
 
     @classmethod
     def fit(cls, f: np.ndarray, index: np.ndarray, weights: np.ndarray) -> Temperature:
