@@ -258,21 +258,18 @@ def share_between_pairs(request: KernelRequest, encoded: EncodedKernel, deadline
     """One matrix for all pairs of classes, where there are many rows and the budget has room for it."""
     data = encoded.data
     laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
-    # With nu the two classes of a pair take turns, which single precision ends too early: small pairs have matrices of their own.
-    small_nu = (
-        request.kind == "nu_svc" and np.sort(np.bincount(data.index))[-2:].sum() <= KERNEL_THRESHOLDS.dense_points
-    )
+    # With nu small pairs have matrices of their own: in single precision those whose optimum is w = 0 have no end.
+    few, largest = KERNEL_THRESHOLDS.dense_points, int(np.sort(np.bincount(data.index))[-2:].sum())
     worth = (
-        len(encoded.pairs) > 1
-        and not small_nu
-        and n > KERNEL_THRESHOLDS.dense_points
+        n > few
+        and len(encoded.pairs) > 1
+        and not (request.kind == "nu_svc" and largest <= few)
         and type(laid_out) in (RowTiles, ByteTiles)
         and isinstance(data.kernel, kernels.RBF)
     )
     if not worth or PairwiseGram.bytes_needed(data.index) > request.cache_bytes or math.isinf(request.C):
         return None
-    assert laid_out is not None
-    assert encoded.labels is not None
+    assert laid_out is not None and encoded.labels is not None
 
     def tick() -> None:
         late, flag = deadline is not None and now() > deadline, data.watch.interruption
