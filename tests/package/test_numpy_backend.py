@@ -28,6 +28,14 @@ FITS = {
     "softmax": ("LogisticRegression", {}, 3),
     "hinge": ("LinearSVC", {"loss": "hinge"}, 2),
     "hinge, classes": ("LinearSVC", {"loss": "hinge", "C": 0.05}, 3),
+    "kernel": ("SVC", {}, 2),
+    "kernel, classes": ("SVC", {"C": 10.0, "class_weight": "balanced"}, 3),
+    "kernel, products": ("SVC", {"kernel": "poly", "degree": 2, "coef0": 1.0}, 2),
+    "kernel, linear": ("SVC", {"kernel": "linear", "C": 0.1}, 3),
+    "kernel, nu": ("NuSVC", {"nu": 0.6}, 2),
+    "kernel, numbers": ("SVR", {"C": 10.0}, 0),
+    "kernel, numbers, nu": ("NuSVR", {}, 0),
+    "kernel, one class": ("OneClassSVM", {"nu": 0.2}, 0),
 }
 
 #: Fits that need no numba either, and have no optimum that both backends must find.

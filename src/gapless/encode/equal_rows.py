@@ -28,6 +28,11 @@ class EqualRows:
         """Spread the dual point of the groups over the rows: each gets its share, so that 0 <= alpha <= c still holds."""
         return u[self.group] * (self.share if u.ndim == 1 else self.share[:, None])
 
+    def sort_by(self, labels: np.ndarray) -> EqualRows:
+        """The same groups, those of the smallest label first; ``labels`` are of all rows."""
+        order = np.argsort(labels[self.first], kind="stable")
+        return EqualRows(self.first[order], np.argsort(order)[self.group], self.share, self.c[order])
+
     def with_costs(self, c: np.ndarray) -> EqualRows:
         """The same groups for other costs."""
         total = np.bincount(self.group, c)
