@@ -257,19 +257,19 @@ class _Late(Exception):
 def share_between_pairs(request: KernelRequest, encoded: EncodedKernel, deadline: float | None) -> PairwiseGram | None:
     """One matrix for all pairs of classes, where there are many rows and the budget has room for it."""
     data = encoded.data
-    laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
+    laid_out = getattr(data.gram, "laid_out", None)
     # With nu small pairs have matrices of their own: in single precision those whose optimum is w = 0 have no end.
-    few, largest = KERNEL_THRESHOLDS.dense_points, int(np.sort(np.bincount(data.index))[-2:].sum())
+    rows = int(np.sort(np.bincount(data.index))[-2:].sum()) if request.kind == "nu_svc" else data.gram.n
     worth = (
-        n > few
-        and len(encoded.pairs) > 1
-        and not (request.kind == "nu_svc" and largest <= few)
+        len(encoded.pairs) > 1
+        and rows > KERNEL_THRESHOLDS.dense_points
         and type(laid_out) in (RowTiles, ByteTiles)
         and isinstance(data.kernel, kernels.RBF)
     )
     if not worth or PairwiseGram.bytes_needed(data.index) > request.cache_bytes or math.isinf(request.C):
         return None
-    assert laid_out is not None and encoded.labels is not None
+    assert laid_out is not None
+    assert encoded.labels is not None
 
     def tick() -> None:
         late, flag = deadline is not None and now() > deadline, data.watch.interruption
