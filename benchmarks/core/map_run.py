@@ -83,6 +83,9 @@ def _work(pipe: Any, threads: int, cores: list[int] | None) -> None:
     from threadpoolctl import threadpool_limits
 
     import gapless  # noqa: F401  loaded before the clock of a cell starts
+    from gapless._compile.on_demand import wake
+
+    wake()  # a process in use: what a new one does while numba is not there is measured by benchmarks.cold
 
     warnings.simplefilter("ignore")
     with threadpool_limits(threads):

@@ -45,7 +45,8 @@ def test_the_matrix_is_made_once_for_all_pairs(monkeypatch):
         RowTiles, "square", lambda self, index, *rest, **by: made.append(index.size) or square(self, index, *rest, **by)
     )
     X, y = scaled(load_digits)
-    model = gapless.SVC().fit(X, y)
+    with gapless.config_context(backend="numba"):
+        model = gapless.SVC().fit(X, y)
     assert made == [len(y)]
     assert gapless.verify(model, X, y)
 
@@ -77,12 +78,14 @@ def test_the_shift_that_keeps_a_sum_in_a_box():
 def test_few_pairs_are_tried_before_the_rows_of_a_linear_kernel():
     """Where pairs reach the gap the linear solver is not asked; where they do not, they cost little and it is."""
     X, y = scaled(load_digits)
-    easy = gapless.SVC(kernel="linear").fit(X, y)
+    with gapless.config_context(backend="numba"):
+        easy = gapless.SVC(kernel="linear").fit(X, y)
     assert {sub.solver for sub in easy.certificate_.subproblems} == {"smo"}
     assert gapless.verify(easy, X, y)
     random = np.random.default_rng(0)
     rows = random.normal(size=(300, 100))
     noise = (rows[:, 0] + random.normal(size=300) > 0.0).astype(int)
-    hard = gapless.SVC(kernel="linear", C=100.0).fit(rows, noise)
+    with gapless.config_context(backend="numba"):
+        hard = gapless.SVC(kernel="linear", C=100.0).fit(rows, noise)
     assert "interior_point" in hard.certificate_.solver
     assert hard.certificate_.converged

@@ -5,14 +5,20 @@ Sparse rows, and losses that numpy has no way for, run on kernels.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 
 from gapless._runtime.backend import choose_backend, numpy_in_use
+from gapless._runtime.config import get_config
+from gapless.backends.numpy.kernel_predict import predict_few
 from gapless.backends.numpy.least_squares import NumpyLeastSquares
 from gapless.backends.numpy.linear import NumpyLinearProblem
 from gapless.backends.numpy.multinomial import NumpyMultinomial
+from gapless.gram.predict import predict_scores_by_part
+from gapless.kernels.linear import Linear
 from gapless.losses.vectors import has_vectors
 from gapless.problems.least_squares import LeastSquares
 from gapless.problems.linear import LinearProblem
@@ -24,6 +30,24 @@ def backend_for(X: Any, loss: Any = None) -> str:
     if sparse.issparse(X) or (loss is not None and not has_vectors(type(loss))):
         return "numba"
     return choose_backend(*X.shape)
+
+
+def kernel_backend(X: Any, distinct: int) -> str:
+    """The backend of a kernel machine's fit to X, of so many distinct rows."""
+    # Rows whose matrix takes milliseconds and 32 MB; on more of them LIBSVM needs longer than working sets do.
+    most_rows = 2_000
+    found = backend_for(X)
+    return "numba" if found == "numpy" and get_config()["backend"] == "auto" and distinct > most_rows else found
+
+
+def kernel_predictor(kernel: Any, X: Any, vectors: Any) -> Callable[..., np.ndarray]:
+    """What predicts the rows of X by these support vectors: numpy for few kernel values, tiles for many."""
+    most_values = 1_000_000  # kernel values: some 5 ms
+    dense = isinstance(X, np.ndarray) and isinstance(vectors, np.ndarray)
+    if not dense or isinstance(kernel, Linear) or backend_for(X) != "numpy":
+        return predict_scores_by_part
+    few = X.shape[0] * vectors.shape[0] <= most_values and vectors.size <= most_values
+    return predict_few if few or get_config()["backend"] == "numpy" else predict_scores_by_part
 
 
 def linear_problem() -> type[LinearProblem]:

@@ -55,12 +55,14 @@ class KernelCertificate(Certificate):
     Attributes
     ----------
     witness : v with v'Kv < 0, where K is no kernel; else None
+    engine : whose solver found a point that was repaired and certified here: "libsvm"; None where all steps are our own
     """
 
     dual: Any
     gap: Any
     relative_gap: Any
     subproblems: tuple[Pair, ...]
+    engine: str | None = None
     witness: np.ndarray | None = field(default=None, metadata=NO_KEY)
 
     @property
@@ -187,7 +189,8 @@ def assemble_kernel(
     compile_seconds: float = 0.0,
 ) -> KernelCertificate:
     base = assemble(subproblems, statement, arrays, fingerprint, tol, seconds, compile_seconds=compile_seconds)
-    found = KernelCertificate(**base.__dict__, witness=witness)
+    engine = "libsvm" if "libsvm" in base.solver else None
+    found = KernelCertificate(**base.__dict__, engine=engine, witness=witness)
     if positive:
         return found
     return _without_gap(replace(found, kind="heuristic"))

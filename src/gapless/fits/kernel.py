@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gapless._runtime.backend import use_backend
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import map_threads
 from gapless.certificates.kernel import KernelCertificate, assemble_kernel, kernel_block
@@ -23,7 +24,7 @@ from gapless.solvers.loop import Watch
 from gapless.solvers.solution import Event
 
 from .frame import Frame
-from .kernel_encode import EncodedKernel, KernelRequest, encode_kernel, share_between_pairs, share_rows
+from .kernel_encode import EncodedKernel, KernelRequest, encode_kernel, share_between_pairs, share_rows, start_pairs
 from .kernel_subproblem import KernelSubproblemFit, fit_subproblem
 
 
@@ -63,14 +64,16 @@ def fit_kernel(
     """
     frame = Frame(request.stop, request.n_jobs)
     with frame.running():
-        encoded = encode_kernel(request, X, y, sample_weight, start, watch)
+        encoded = encode_kernel(request, X, y, sample_weight, start, watch, small=True)
         pairs = encoded.pairs
         pairwise = share_between_pairs(request, encoded, frame.deadline)
         encoded = replace(encoded, data=replace(encoded.data, pairwise=pairwise))
-        data = replace(encoded.data, shared=share_rows(request, encoded))
+        shared = share_rows(request, encoded)
+        data = replace(encoded.data, shared=shared, points=start_pairs(request, encoded, shared))
         parts = map_threads(lambda k: fit_subproblem(request, data, pairs, k, frame), range(len(pairs)), request.n_jobs)
         marks = encoded.fingerprint()
-    return decode_kernel(request, encoded, parts, marks, feature_names, frame.stopwatch)
+    with use_backend(data.backend):
+        return decode_kernel(request, encoded, parts, marks, feature_names, frame.stopwatch)
 
 
 def decode_kernel(

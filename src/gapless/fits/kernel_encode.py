@@ -17,6 +17,9 @@ from gapless import kernels
 from gapless._runtime.clock import now
 from gapless._runtime.threads import in_background
 from gapless._runtime.written import written
+from gapless.backends.choose import kernel_backend
+from gapless.backends.numpy.kernel_gram import HeldGram, hold_matrix, hold_rows
+from gapless.backends.numpy.kernel_libsvm import PairPoints, effort_for, run_libsvm_on_pairs
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import target_fingerprint
 from gapless.encode.equal_rows import MAX_SORTED_ROWS, EqualRows, find_equal_rows
@@ -65,16 +68,18 @@ class SharedRows:
 
     groups: EqualRows
     starts: np.ndarray  #: the first row of each class, and the end of the last one
-    gram: DenseGram | None  #: their matrix, where that is small
+    gram: DenseGram | HeldGram | None  #: their matrix, where that is small
 
-    def part(self, pair: tuple[int, int], inside: np.ndarray) -> tuple[EqualRows, PartOfDense | None]:
+    def part(self, pair: tuple[int, int], inside: np.ndarray) -> tuple[EqualRows, Gram | None]:
         """The rows ``inside`` of a pair of classes as distinct rows, and the matrix of these."""
         own = self.groups
         (a, b), (c, d) = sorted((int(self.starts[k]), int(self.starts[k + 1])) for k in pair)
         every, group = np.concatenate([np.arange(a, b), np.arange(c, d)]), own.group[inside]
         place = np.where(group < b, group - a, group - c + (b - a))
         first = np.searchsorted(inside, own.first[every])
-        groups = EqualRows(first, place, own.share[inside], own.c[every])
+        groups = EqualRows(first, place, own.share[inside], own.c[every], own.value[every])
+        if isinstance(self.gram, HeldGram):
+            return groups, self.gram.part(every)
         return groups, None if self.gram is None else PartOfDense(self.gram, every)
 
 
@@ -101,6 +106,8 @@ class KernelRows:
     groups: EqualRows | None = None  #: equal rows as one, of all problems; None where there are many rows
     shared: SharedRows | None = None  #: what the problems of all pairs of classes have in common
     pairwise: PairwiseGram | None = None  #: one matrix for the problems of all pairs of classes
+    backend: str = "numba"  #: what solves the problems
+    points: PairPoints | None = None  #: LIBSVM's points of all pairs of classes
 
     def member(self, pair: ClassPair) -> np.ndarray:
         """Which rows are in the problem of a pair of classes."""
@@ -131,9 +138,16 @@ class EncodedKernel:
 
 
 def encode_kernel(
-    request: KernelRequest, X: Any, y: Any, sample_weight: Any, start: Any = None, watch: Watch = Watch()
+    request: KernelRequest,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    start: Any = None,
+    watch: Watch = Watch(),
+    *,
+    small: bool = False,
 ) -> EncodedKernel:
-    """Encode labels and weights, resolve the kernel, and make the Gram matrix."""
+    """Encode labels and weights, resolve the kernel, and make the Gram matrix; ``small``: by numpy where the data is small."""
     n = X.shape[0]
     _refuse_masking_weights(request, y, sample_weight, n)
     weights = check_sample_weight(sample_weight, n)
@@ -155,10 +169,21 @@ def encode_kernel(
     if not matrix:
         X = _dense_where_small(X)
         groups = _find_groups(request, X, index if targets is None else targets, weights, class_weight, cost)
-    kernel, X, proved, centre = _resolve_kernel(request, X, cost, weights, matrix, groups)
+    backend = "numba"
+    if small and not math.isinf(request.C):
+        backend = kernel_backend(X, cost.c.size if groups is None else groups.first.size)
+    kernel, X, proved, centre = _resolve_kernel(request, X, cost, weights, matrix, groups, backend == "numpy")
     # The problem is solved with the matrix as it is; the certificate is about K + shift I.
-    whole = build_gram(kernels.Precomputed() if matrix else kernel, X, request.cache_bytes, centre)
-    judged = build_gram(kernel, X, request.cache_bytes) if matrix else whole
+    whole: Gram
+    judged: Gram
+    if backend == "numpy" and groups is not None and labels is not None and labels.n_classes > 2:
+        groups = groups.sort_by(cost.take(index))
+    if backend == "numpy":
+        whole = hold_matrix(kernels.Precomputed(), X) if matrix else _hold_distinct(kernel, X, groups, centre)
+        judged = hold_matrix(kernel, X) if matrix and kernel.shift else whole
+    else:
+        whole = build_gram(kernels.Precomputed() if matrix else kernel, X, request.cache_bytes, centre)
+        judged = build_gram(kernel, X, request.cache_bytes) if matrix else whole
     if not np.isfinite(getattr(whole, "norms2", 0.0)).all():
         raise ValueError(
             "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
@@ -166,7 +191,7 @@ def encode_kernel(
         )
     data = KernelRows(
         X, whole, judged, kernel, cost, cost.take(index), None if targets is None else cost.take(targets), proved, start,
-        watch, matrix,
+        watch, matrix, backend=backend,
     )  # fmt: skip
     pairs = _class_pairs(labels, data)
     data = replace(data, n_pairs=len(pairs), groups=groups)
@@ -197,19 +222,32 @@ def share_rows(request: KernelRequest, encoded: EncodedKernel) -> SharedRows | N
     groups = data.groups
     if groups is None or len(encoded.pairs) < 2 or data.pairwise is not None or math.isinf(request.C):
         return None
-    # Class by class, so that a pair's part is two runs of each row.
-    order = np.argsort(data.index[groups.first], kind="stable")
-    groups = EqualRows(groups.first[order], np.argsort(order)[groups.group], groups.share, groups.c[order])
-    gram = None
+    groups = groups.sort_by(data.index)  # so that a pair's part is two runs of each row
+    gram: DenseGram | HeldGram | None = None
     fits = n <= KERNEL_THRESHOLDS.dense_points and 8 * n * n <= request.cache_bytes
     if isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc":  # solved by its rows, unless few pairs do
         fits = fits and most_pair <= KERNEL_THRESHOLDS.trial.rows
-    if fits and laid_out is not None:
+    if isinstance(data.gram, HeldGram):
+        gram = data.gram.part(groups.first)
+    elif fits and laid_out is not None:
         gram = DenseGram(SubGram(data.gram, groups.first), laid_out.reorder(groups.first, np.float64))
         gram.K  # noqa: B018 - made here, by all threads, before the pairs take their parts
     assert encoded.labels is not None
     starts = np.searchsorted(data.index[groups.first], np.arange(encoded.labels.n_classes + 1))
     return SharedRows(groups, starts, gram)
+
+
+def start_pairs(request: KernelRequest, encoded: EncodedKernel, shared: SharedRows | None) -> PairPoints | None:
+    """LIBSVM's points of all pairs of more than two classes, from one call; None where each problem asks for its own."""
+    data = encoded.data
+    gram, index, c = data.gram, data.index, data.cost.c
+    if shared is not None and shared.gram is not None:
+        gram, index, c = shared.gram, data.index[shared.groups.first], shared.groups.c
+    if not isinstance(gram, HeldGram) or len(encoded.pairs) < 2 or data.start is not None:
+        return None
+    largest = int(np.sort(np.bincount(index))[-2:].sum())
+    effort = effort_for(request.stop.relative_gap, 1.0, largest, request.stop.passes, len(encoded.pairs))
+    return run_libsvm_on_pairs(gram.whole, index, c, None if request.kind == "c_svc" else request.nu, effort)
 
 
 class _Late(Exception):
@@ -219,10 +257,12 @@ class _Late(Exception):
 def share_between_pairs(request: KernelRequest, encoded: EncodedKernel, deadline: float | None) -> PairwiseGram | None:
     """One matrix for all pairs of classes, where there are many rows and the budget has room for it."""
     data = encoded.data
-    laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
+    laid_out = getattr(data.gram, "laid_out", None)
+    # With nu small pairs have matrices of their own: in single precision those whose optimum is w = 0 have no end.
+    rows = int(np.sort(np.bincount(data.index))[-2:].sum()) if request.kind == "nu_svc" else data.gram.n
     worth = (
         len(encoded.pairs) > 1
-        and n > KERNEL_THRESHOLDS.dense_points
+        and rows > KERNEL_THRESHOLDS.dense_points
         and type(laid_out) in (RowTiles, ByteTiles)
         and isinstance(data.kernel, kernels.RBF)
     )
@@ -268,6 +308,13 @@ def _fingerprint(X: Any, labels: Labels | None, targets: Any, given: Any, weight
     return target_fingerprint(X, values, np.asarray(weights))
 
 
+def _hold_distinct(kernel: Any, X: Any, groups: EqualRows | None, centre: np.ndarray | None) -> HeldGram:
+    """The matrix of the distinct rows, for all rows."""
+    if groups is None:
+        return hold_rows(kernel, X, centre)
+    return hold_rows(kernel, X[groups.first], centre).part(groups.group)
+
+
 def _class_pairs(labels: Labels | None, data: KernelRows) -> list[ClassPair]:
     """Classes 1 and 0, or each pair of more classes with the first one positive, as in scikit-learn."""
     if labels is None:
@@ -304,7 +351,13 @@ def _find_groups(
 
 
 def _resolve_kernel(
-    request: KernelRequest, X: Any, cost: Costs, weights: np.ndarray, matrix: bool, groups: EqualRows | None
+    request: KernelRequest,
+    X: Any,
+    cost: Costs,
+    weights: np.ndarray,
+    matrix: bool,
+    groups: EqualRows | None,
+    small: bool = False,
 ) -> tuple[Any, Any, PositiveProof, np.ndarray | None]:
     """The kernel with its numbers, the rows of positive weight, whether the dual bounds anything, and the rows' centre."""
     if matrix:
@@ -326,7 +379,8 @@ def _resolve_kernel(
     known = PositiveProof(None)
     if rows.shape[0] <= MOST_ROWS // 2:
         every = np.arange(rows.shape[0])
-        known = prove_positive(build_gram(kernel, rows).block(every, every))
+        made = hold_rows(kernel, rows) if small else build_gram(kernel, rows)
+        known = prove_positive(made.block(every, every))
         known = known if known.shift == 0.0 else known._replace(shift=None)
     return kernel, rows, known, centre
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gapless import kernels, losses
+from gapless.backends.numpy.kernel import solve_small
+from gapless.backends.numpy.kernel_gram import HeldGram
 from gapless.certificates.kernel import Pair, certify_kernel
 from gapless.encode.equal_rows import EqualRows
 from gapless.gram.blocks import Gram, SubGram
@@ -16,6 +18,7 @@ from gapless.gram.dense import DenseGram
 from gapless.problems.constant import at_least_as_good_as_constant
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.problems.linear import LinearProblem
+from gapless.solvers.kernel.meeting_hulls import find_common_measure
 from gapless.solvers.kernel.smo import try_few_pairs
 from gapless.solvers.kernel.solve import solve_kernel
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
@@ -52,7 +55,9 @@ def fit_subproblem(
     if math.isinf(request.C):
         assert pair is not None
         return _fit_hard_margin(request, data, inside, pair, stop)
-    by_rows = isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc"  # products through w, not through K
+    numpy = data.backend == "numpy"
+    # Products through w, not through K.
+    by_rows = isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc" and not numpy
     groups, held = None, None
     if data.shared is not None and pair is not None:
         groups, held = data.shared.part(pair, inside)
@@ -65,11 +70,20 @@ def fit_subproblem(
     if groups is not None:
         rows = inside[groups.first]
         small = build_dual(request, data, rows, groups.c, pair, None if by_rows else held, hold=not by_rows)
-        start = None if start is None else small.beta(groups.to_groups(problem.u(start)))
+        start = (
+            find_common_measure(small, groups.value)
+            if start is None
+            else small.beta(groups.to_groups(problem.u(start)))
+        )
     proved = data.positive.shift is not None
-    if by_rows:
-        solution = None if start is not None else _try_pairs(data, small, rows, held, stop)
-        solution = solution or _solve_linear(data, small, rows, stop, start)
+    if numpy:
+        point = None if data.points is None or pair is None else data.points.of_pair(small, pair)
+        solution = solve_small(
+            small, stop, start=start, point=point, watch=data.watch, positive=proved, exact=groups is None
+        )
+    elif by_rows:
+        found = None if start is not None else _try_pairs(data, small, rows, held, stop)
+        solution = found or _solve_linear(data, small, rows, stop, start)
     else:
         exact = groups is None and data.pairwise is None
         solution = solve_kernel(small, stop, start=start, watch=data.watch, positive=proved, exact=exact)
@@ -145,6 +159,9 @@ def build_dual(
     ``hold``: the solver will need many products.
     """
     of = data.gram if gram is None else gram
+    if isinstance(of, HeldGram):
+        every = gram is None or gram is data.judged
+        return _dual_of(request, data, rows, c, pair, of.part(rows) if every else of)
     whole = of if rows.size == of.n and (np.diff(rows) > 0).all() else SubGram(of, rows)
     laid_out = getattr(of, "laid_out", None)
     # As many matrices as are held at once on four threads: the route of a fit, and with it its bits, does not depend on n_jobs.
@@ -155,6 +172,13 @@ def build_dual(
         whole = ClassPairGram(of, rows, data.pairwise, pair)
     elif hold and laid_out is not None and rows.size <= KERNEL_THRESHOLDS.dense_points and room:
         whole = DenseGram(whole, laid_out if whole is of else laid_out.reorder(rows, np.float64))
+    return _dual_of(request, data, rows, c, pair, whole)
+
+
+def _dual_of(
+    request: KernelRequest, data: KernelRows, rows: np.ndarray, c: np.ndarray, pair: ClassPair, whole: Gram
+) -> KernelDual:
+    """The problem of the request's kind on some rows, whose matrix is ``whole``."""
     if pair is not None:
         y = np.where(data.index[rows] == pair[0], 1.0, -1.0)
         return KernelDual.c_svc(whole, y, c) if request.kind == "c_svc" else KernelDual.nu_svc(whole, y, c, request.nu)

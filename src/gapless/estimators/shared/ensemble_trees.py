@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from gapless._compile.on_demand import awake
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import run_in_parts
 from gapless.certificates.tree import TreeData, certify_tree
@@ -156,7 +157,11 @@ def sum_tree_answers(learners: list[Any], X: Any) -> np.ndarray | None:
     def part(k: int) -> None:
         block = slice(k * step, (k + 1) * step)
         for walk, value in walks:
-            add_leaf_values(value, find_leaves(walk, rows[block], missing=False), total[block])
+            at = find_leaves(walk, rows[block], missing=False)
+            if awake():
+                add_leaf_values(value, at, total[block])
+            else:
+                total[block] += value.take(at, axis=0)
 
     run_in_parts(part, -(-X.shape[0] // step))
     return total

@@ -16,6 +16,7 @@ from gapless import kernels
 from gapless._runtime.config import report_convergence
 from gapless._runtime.progress import with_progress
 from gapless._runtime.threads import one_blas_thread, thread_team
+from gapless.backends.choose import kernel_predictor
 from gapless.certificates.kernel import KernelCertificate
 from gapless.certificates.model_document import decode_float
 from gapless.encode.lazy_frames import refuse_lazy
@@ -277,7 +278,8 @@ class KernelMachine(DualModel, BaseEstimator):
                 return predict_scores_by_part(kernels.Precomputed(), self._matrix(X), self.support_, dual, classes)
             if self.kernel == "precomputed":
                 return predict_scores_by_part(kernels.Precomputed(), X, self.support_, dual, classes)
-            return predict_scores_by_part(self._kernel_, X, self.support_vectors_, dual, classes)
+            predict = kernel_predictor(self._kernel_, X, self.support_vectors_)
+            return predict(self._kernel_, X, self.support_vectors_, dual, classes)
 
     @property
     def n_support_(self) -> np.ndarray:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..form.document import PARTS, SHARED, STATUS, agree, free
-from ..form.entries import is_count, is_dict, is_finite, is_number, is_size, list_of, number, one_of, or_none
-from ..form.schema import Arrays, Table, derived, optional, recomputed
+from ..form.entries import is_count, is_dict, is_finite, is_number, is_size, is_text, list_of, number, one_of, or_none
+from ..form.schema import Arrays, Table, derived, optional, recomputed, unchecked
 
 #: Estimators and the problems they pose.
 ESTIMATORS = {"SVC": "c_svc", "NuSVC": "nu_svc", "SVR": "epsilon_svr", "NuSVR": "nu_svr", "OneClassSVM": "one_class"}
@@ -78,6 +78,7 @@ TABLES: dict[str, Table] = {
         **_GAP,
         **PARTS["clock"],
         **PARTS["way"],
+        "engine": optional(unchecked(is_text, "whose solver found the dual point leaves no trace in it")),
         "fingerprint": derived(is_dict, "entry by entry below"),
         "subproblems": derived(list_of(is_dict, 1), "one for each pair of classes"),
     },

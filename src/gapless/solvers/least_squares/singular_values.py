@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import linalg
 from gapless import rows as R
 from gapless.problems.least_squares import CONSTANT, LeastSquares
 from gapless.rows.second_moments import triangle
-from gapless.solvers.least_squares.answer import Answer, Clock, refine, write_centred
+from gapless.solvers.least_squares.answer import Answer, Clock, later, refine, write_centred
 from gapless.solvers.least_squares.thresholds import LEAST_SQUARES_THRESHOLDS
 
 
@@ -51,10 +52,22 @@ def solve_by_singular_values(problem: LeastSquares, loop: Clock, trusted: float,
     loop.reached = Answer(W, b, "svd", "converged", 1, rank, condition)
     W, b, _ = refine(problem, loop, W, b, correct, 2, 1.0, condition, centred=True)
     singular = None
-    if not R.is_sparse(problem.rows):
-        singular = linalg.svdvals(columns.A * columns.scale, check_finite=False)
+    if not R.is_sparse(problem.rows):  # those of diag(sigma) Vt diag(scale): the rest of A is rounding
+        inner = columns.sigma[:, None] * (columns.Vt * columns.scale)
+        singular = later(partial(_singular_values, min(problem.n, problem.d)), _short(inner))
     weak = weak if condition > trusted else None
     return Answer(W, b, "svd", "converged", 1, rank, condition, singular, weak, _dependent(problem, columns))
+
+
+def _short(A: np.ndarray) -> np.ndarray:
+    """A square matrix of the same singular values, where A has many more columns than rows."""
+    return A if 2 * A.shape[0] > A.shape[1] else np.asarray(np.linalg.qr(A.T, mode="r"))
+
+
+def _singular_values(count: int, A: np.ndarray) -> np.ndarray:
+    """The singular values of A, and zeros for those that were left out."""
+    values = linalg.svdvals(A, check_finite=False) if A.size else np.zeros(0)
+    return np.append(values, np.zeros(max(0, count - values.size)))
 
 
 def _decompose(problem: LeastSquares, loop: Clock, whole: bool) -> _Columns:
@@ -130,11 +143,12 @@ def _without_penalty(
 ) -> _Part:
     """Solve from the singular values of the scaled columns that count; the least norm is taken where columns depend."""
     deficient = len(sigma) < len(scale) and np.ptp(scale) > 0.0
+    basis = _row_space(Vt, scale) if deficient else None  # W less its part in the null space of X
 
     def least(W: np.ndarray) -> np.ndarray:
-        if not deficient:
+        if basis is None:
             return W
-        shortest, many = _least_norm(W, Vt, scale), 1e6  # times as large a score leaves no digit to small residuals
+        shortest, many = basis @ (basis.T @ W), 1e6  # times as large a score leaves no digit to small residuals
         return np.where(scale @ np.abs(shortest) <= many * (scale @ np.abs(W)), shortest, W)
 
     def correct(gradient: np.ndarray) -> np.ndarray:
@@ -186,8 +200,8 @@ def _penalised_by_columns(A: np.ndarray, B: np.ndarray, alpha: float, scale: np.
     return _Part(W, correct, float(values[0] / values[-1]), np.empty((0, A.shape[1])))
 
 
-def _least_norm(W: np.ndarray, Vt: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """W less its part in the null space of X: the rows of X span the same space as those of Vt diag(scale).
+def _row_space(Vt: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of the rows of X, which span the same space as those of Vt diag(scale).
 
     Rows of the basis go by size and its columns by pivots, so that a short column keeps its digits beside a long one.
     """
@@ -195,4 +209,4 @@ def _least_norm(W: np.ndarray, Vt: np.ndarray, scale: np.ndarray) -> np.ndarray:
     order = np.argsort(-np.abs(B).max(axis=1), kind="stable")
     basis = np.empty_like(B)
     basis[order] = linalg.qr(B[order], mode="economic", pivoting=True, check_finite=False)[0]
-    return basis @ (basis.T @ W)
+    return basis

@@ -16,6 +16,8 @@ from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
 
 from .keys import HALF, LOW, sort_keys
+from .numpy.choose import numpy_grows
+from .numpy.columns import rank_by_numpy
 from .thresholds import TREE_THRESHOLDS
 
 
@@ -238,6 +240,13 @@ def prepare_columns(X: Any, categorical: np.ndarray | None = None, bins: int | N
         X = X.toarray()  # one column of a sparse matrix after the other takes longer than ranking them
     limit = n if bins is None else int(bins)
     kinds = np.zeros(d, dtype=np.bool_) if categorical is None else np.asarray(categorical, dtype=np.bool_)
+    if bins is None and not kinds.any() and not sparse.issparse(X) and numpy_grows(n, d) and np.isfinite(X).all():
+        ranks, none = rank_by_numpy(X, BEGINS), np.zeros(d, dtype=np.bool_)
+        values = ranks.values
+        return Columns(
+            ranks.codes, ranks.n_codes, none, none.copy(), ranks.offset, values, values.copy(), True, ranks.common, ranks.order,
+            ranks.ordered,
+        )  # fmt: skip
     # Trees of categories are compiled for codes of 32 bits alone: they grow as fast on these.
     ranked = np.empty((d, n), dtype=np.uint32 if limit >= 65_535 or kinds.any() else np.uint16)
     found = np.zeros((d, 5), dtype=np.int64)

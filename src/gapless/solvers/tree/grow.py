@@ -22,6 +22,8 @@ from gapless._compile.jit import compiled
 from .column import best_cut
 from .keys import DIGITS
 from .node import classes_here, copy_block, node_sums, threshold_between, write_node
+from .numpy.choose import numpy_grows
+from .numpy.grow import grow_by_numpy
 from .queue import COUNT, heap_pop, heap_push, push_children, save_ranges, take_node, take_ranges
 from .score import decrease_classes, decrease_many, decrease_one
 from .sorted import grow_part
@@ -231,6 +233,9 @@ def grow_nodes(
     plain = plain and not (columns.missing.any() or columns.categorical.any())
     # A place of 16 bits tells so many rows apart.
     part = min(1 << 16, TREE_THRESHOLDS.part_keys // d) if plain else 0
+    if n <= part and entropy is None and numpy_grows(n, d):
+        count, depth = grow_by_numpy(columns, target, of_rows, rows, stops, nodes)
+        return nodes.first(count), np.zeros((count, 0), dtype=np.uint32), depth
     if n <= part:
         count, depth = grow_part(columns, target, of_rows, rows, (0, -1, 0), stops, entropy, nodes, 0)
         return nodes.first(count), np.zeros((count, 0), dtype=np.uint32), depth

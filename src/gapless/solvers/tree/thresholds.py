@@ -29,6 +29,10 @@ class TreeThresholds(NamedTuple):
     rows_per_thread: int = 16_384
     #: Rows that go through all trees of an ensemble while they are in the cache.
     ensemble_rows: int = 4096
+    #: Values, rows times columns, up to which numpy grows trees in a process without numba, and the nodes after which it asks for
+    #: numba: a node takes 0.1 ms, so many nodes a second; importing numba takes half a second and compiling three.
+    numpy_values: int = 50_000
+    numpy_nodes: int = 10_000
 
 
 TREE_THRESHOLDS = TreeThresholds()

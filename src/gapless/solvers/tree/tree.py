@@ -18,11 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._compile.jit import compiled
+from gapless._compile.on_demand import awake
 from gapless._runtime.results import result
 from gapless._runtime.threads import run_in_parts
 
 from .codes import Columns
 from .grow import grow_nodes
+from .numpy.choose import numpy_walks
+from .numpy.leaves import number_by_level, walk_by_numpy
 from .thresholds import TREE_THRESHOLDS
 
 
@@ -203,7 +206,8 @@ def _level_by_level(left: Any, right: Any, number: Any, first: Any) -> None:
 
 def pack_tree(tree: Tree) -> PackedTree:
     number, first = np.empty(tree.n_nodes, dtype=np.int64), np.empty(tree.n_nodes, dtype=np.int64)
-    _level_by_level(np.array(tree.left), np.array(tree.right), number, first)  # copies: a file's cannot be written to
+    by_level = _level_by_level if awake() else number_by_level
+    by_level(np.array(tree.left), np.array(tree.right), number, first)  # copies: a file's cannot be written to
     leaf = tree.left[number] < 0
     threshold = tree.threshold[number]
     with np.errstate(over="ignore"):
@@ -293,7 +297,9 @@ def find_leaves(tree: PackedTree, X: np.ndarray, *, missing: bool | None = True,
         if missing is None and not all_finite(X[start:stop]):
             strange.append(part)
             return
-        if tree.plain and not missing:
+        if tree.plain and not missing and numpy_walks(*X.shape):
+            walk_by_numpy(X[start:stop], tree.nodes, tree.thresholds, out[start:stop])
+        elif tree.plain and not missing:
             _walk(X, tree.nodes, tree.thresholds, start, stop, out)
         else:
             _walk_with_care(
@@ -317,4 +323,6 @@ def _sum_of_zeros(X: Any) -> Any:
 
 def all_finite(X: np.ndarray) -> bool:
     """Whether every value of a float32 array in one piece is finite: 0 times it is 0, and so is their sum."""
+    if numpy_walks(X.size, 1):
+        return bool(np.isfinite(X).all())
     return bool(_sum_of_zeros(X.reshape(-1)) == 0.0)

@@ -1,0 +1,167 @@
+"""Solve a small `KernelDual` without a kernel of numba: LIBSVM's point, repaired, and the active-set polish.
+
+LIBSVM is asked for a violation in proportion to the gap. Where its point misses the gap, the polish goes on from it, which is a
+few linear systems on the free variables; where the polish stalls, LIBSVM is asked once more, for as much as its single
+precision can tell; and where that does not help, pairs go on, by numba. The way is chosen by shapes and figures of the problem,
+never by the clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gapless.backends.numpy.kernel_libsvm import Point, effort_for, run_libsvm
+from gapless.numbers import relative_gap
+from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
+from gapless.solvers.kernel.cholesky import lengthen_until_no_hinge
+from gapless.solvers.kernel.polish import polish
+from gapless.solvers.kernel.solve import solve_kernel
+from gapless.solvers.loop import Ended, Loop, Stop, Watch
+from gapless.solvers.solution import Solution, Status
+
+
+def solve_small(
+    problem: KernelDual,
+    stop: Stop,
+    *,
+    start: np.ndarray | None = None,
+    point: Point | None = None,
+    watch: Watch = Watch(),
+    positive: bool = True,
+    exact: bool = False,
+) -> Solution:
+    """What `solve_kernel` gives. ``point``: LIBSVM's, where it is known already; ``exact``: go on to machine precision."""
+    search = _Search(problem, Loop(stop, watch), positive, exact)
+    with np.errstate(all="ignore"):
+        status = search.run(start, point)
+    loop, beta, scores, figures = search.loop, search.beta, search.scores, search.figures
+    if status is None and not search.done:
+        return search.go_on(watch)
+    if status is None and not positive:
+        status = "stalled"
+    ended: Status = status or "converged"
+    return Solution(figures.scalars, beta, ended, loop.n_iter, loop.seconds, search.solver, loop.history, scores)
+
+
+class _Search:
+    """The point that a fit has reached, its scores and its figures."""
+
+    def __init__(self, problem: KernelDual, loop: Loop, positive: bool, exact: bool) -> None:
+        self.problem, self.loop, self.positive, self.exact = problem, loop, positive, exact
+        self.steps: list[str] = []  #: what took part, in order
+        self.done = False
+        self.take(problem.start())
+        #: What a violation is measured in: the margin of C-SVC, else the spread of the kinks.
+        self.unit = 1.0 if problem.kind == "c_svc" else float(np.std(problem.kinks(self.scores)))
+
+    @property
+    def solver(self) -> str:
+        return "+".join(dict.fromkeys(self.steps)) or "none"
+
+    def take(self, beta: np.ndarray, scores: np.ndarray | None = None) -> None:
+        """Stand at a feasible beta."""
+        self.beta = beta
+        self.scores = self.problem.scores(beta) if scores is None else scores
+        self.figures: KernelFigures = evaluate_point(self.problem, beta, self.scores)
+
+    def run(self, start: np.ndarray | None, point: Point | None) -> Status | None:
+        """Go to the gap; the status where the loop ended the fit."""
+        loop, problem = self.loop, self.problem
+        try:
+            if not np.isfinite(problem.R2):
+                loop.record(np.zeros(2), self.beta, np.inf, -np.inf, ends=False)
+                loop.end("not_finite")
+            self._note()
+            if not self.positive:
+                self._violate_little(point)
+                return None
+            if start is not None:
+                self._improve(problem.repair(start))
+                self.done = self._reaches() or self._polish()
+            for violation in (loop.stop.relative_gap, 0.0):
+                if self.done or self._reaches():
+                    break
+                found = self._ask(violation) if point is None else point
+                point = None
+                if found is None:
+                    return None
+                self._count(found)
+                self._improve(found.beta)
+                if not self._reaches() and loop.n_iter >= loop.stop.passes:
+                    return "max_iter"
+                self.done = self._reaches() or self._polish()
+            longer, scores = lengthen_until_no_hinge(problem, self.beta, self.scores, self.figures)
+            if scores is not self.scores:
+                self.take(longer, scores)
+            self.done = self._reaches() or (self.done and self._reaches(loop.stop.relative_gap))
+            return None
+        except Ended:
+            pass
+        except KeyboardInterrupt:
+            loop.interrupt()
+        if loop.best_u is not None:
+            self.take(problem.repair(loop.best_u))
+        return loop.status
+
+    def _ask(self, violation: float) -> Point | None:
+        """LIBSVM's point, down to a violation in units of the scores."""
+        left = self.loop.stop.passes - self.loop.n_iter
+        return run_libsvm(self.problem, effort_for(violation, self.unit, self.problem.n, left))
+
+    def _count(self, found: Point) -> None:
+        self.loop.advance(found.passes)
+        self.steps.append("libsvm")
+
+    def _note(self) -> None:
+        scalars, primal, _, gap = self.figures
+        self.loop.record(scalars, self.beta, primal, primal - gap, ends=False)
+
+    def _improve(self, beta: np.ndarray) -> None:
+        """Take a point where it is better."""
+        before = self.beta, self.scores, self.figures
+        self.take(beta)
+        self._note()
+        if not self.figures.gap < before[2].gap:
+            self.beta, self.scores, self.figures = before
+
+    def _reaches(self, wanted: float | None = None) -> bool:
+        """Whether the relative gap is what was asked for, or rounding where the fit shall be exact."""
+        rounding = 1e-12
+        if wanted is None:
+            wanted = min(rounding, self.loop.stop.relative_gap) if self.exact else self.loop.stop.relative_gap
+        _, primal, _, gap = self.figures
+        return gap <= self.problem.negligible_gap or relative_gap(primal, primal - gap) <= wanted
+
+    def _polish(self) -> bool:
+        """Polish; True where the gap is reached, or where the point is the optimum up to rounding."""
+        found = polish(self.problem, self.loop, self.beta, self.scores)
+        if found.gap < self.figures.gap:
+            self.steps.append("polish")
+            self.take(found.beta, found.scores)
+        return found.settled or self._reaches()
+
+    def _violate_little(self, point: Point | None) -> None:
+        """Without a dual bound a fit ends where no pair is out of order by more than what was asked for."""
+        enough = self.loop.stop.relative_gap
+        found = self._ask(0.3 * enough) if point is None else point
+        if found is None:
+            return
+        self._count(found)
+        self.take(found.beta)
+        self._note()
+        self.done = self.problem.violation(self.beta, self.scores) <= enough
+
+    def go_on(self, watch: Watch) -> Solution:
+        """Pairs go on from the point that was reached."""
+        loop, stop = self.loop, self.loop.stop
+        left = None if stop.seconds is None else max(0.0, stop.seconds - loop.seconds)
+        found = solve_kernel(
+            self.problem, replace(stop, passes=max(1, stop.passes - loop.n_iter), seconds=left), start=self.beta,
+            watch=watch, positive=self.positive, exact=self.exact,
+        )  # fmt: skip
+        return replace(
+            found, n_iter=found.n_iter + loop.n_iter, seconds=loop.seconds, history=loop.history + found.history,
+            solver="+".join(dict.fromkeys([*self.steps, "smo"])),
+        )  # fmt: skip

@@ -1,0 +1,147 @@
+"""A first point of a kernel machine by LIBSVM, which scikit-learn brings compiled.
+
+It minimises the same dual on the matrix that is certified, down to a violation of the optimality conditions that it is asked
+for. It knows neither a time limit nor Ctrl-C, and at a large C it may go on for hours: a cap on its steps ends it. Nothing that
+it says is believed: its point is repaired, and the gap there is computed by us.
+
+The classes are bound when this module is imported: where our estimators are put in the place of scikit-learn's, these stay
+LIBSVM's.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn import config_context
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+
+from gapless.backends.numpy.kernel_gram import HeldGram
+from gapless.problems.kernel import KernelDual
+
+
+class Effort(NamedTuple):
+    """How far LIBSVM goes: the violation that it ends at, and the steps that it may take."""
+
+    violation: float
+    steps: int
+
+
+class Point(NamedTuple):
+    """A feasible beta of LIBSVM's, and the passes that it took: as many steps as there are variables are one."""
+
+    beta: np.ndarray
+    passes: int
+
+
+def effort_for(gap: float, unit: float, variables: int, passes: int, problems: int = 1) -> Effort:
+    """What LIBSVM is asked for: the relative gap is of the size of the violation in units of the scores."""
+    least_violation = 1e-5  # in units of the scores: LIBSVM holds its matrix in single precision
+    visits = 1.5e8  # variables looked at in all steps: some 0.2 s
+    most = max(2_000, int(visits / (max(variables, 1) * problems)))
+    return Effort(unit * min(max(gap, least_violation), 1e-2), max(1, min(most, passes * variables)))
+
+
+def run_libsvm(problem: KernelDual, effort: Effort) -> Point | None:
+    """LIBSVM's point; None where it refuses the problem."""
+    n = problem.n_points
+    assert isinstance(problem.gram, HeldGram)
+    K, c = problem.gram.whole, problem.c[:n]
+    if problem.kind == "one_class":
+        engine, y = _silent(OneClassSVM, effort, nu=_share(problem.totals[0], c)), None
+    elif problem.kind == "nu_svc":
+        engine, y = _silent(NuSVC, effort, nu=_share(problem.totals[1], c)), problem.sign
+    elif problem.kind == "c_svc":
+        engine, y = _silent(SVC, effort, C=1.0), problem.sign
+    else:
+        y = 0.5 * (problem.tau[:n] - problem.tau[n:])
+        if problem.kind == "nu_svr":
+            engine = _silent(NuSVR, effort, C=1.0, nu=_share(problem.totals[1], c))
+        else:
+            engine = _silent(SVR, effort, C=1.0, epsilon=problem.kink)
+    if not _fit(engine, K, y, c):
+        return None
+    u = np.zeros(n)
+    u[engine.support_] = engine.dual_coef_[0]
+    beta = np.abs(u) if problem.at is None else problem.beta(u)
+    if problem.kind == "nu_svr":
+        beta += _common_part(problem, beta)
+    return Point(problem.repair(_rescale(problem, beta)), _passes(int(np.max(engine.n_iter_)), problem))
+
+
+class PairPoints:
+    """LIBSVM's points of the problems of all pairs of classes, from one call. ``index`` has the class of each row."""
+
+    def __init__(self, coefficients: np.ndarray, classes: np.ndarray, steps: np.ndarray, index: np.ndarray) -> None:
+        self.coefficients, self.index = coefficients, index
+        self.place = {int(k): i for i, k in enumerate(classes)}
+        self.steps = dict(zip(combinations(range(classes.size), 2), steps, strict=True))
+
+    def of_pair(self, problem: KernelDual, pair: tuple[int, int]) -> Point:
+        """The point of a pair's problem, whose rows are those of its two classes in the order of all rows."""
+        i, j = (self.place[k] for k in pair)
+        rows = np.flatnonzero((self.index == pair[0]) | (self.index == pair[1]))
+        # The coefficients of a class against each of the others, in their order: its own place is left out.
+        line = np.where(self.index[rows] == pair[0], j if j < i else j - 1, i if i < j else i - 1)
+        beta = problem.repair(_rescale(problem, self.coefficients[line, rows]))
+        return Point(beta, _passes(int(self.steps[min(i, j), max(i, j)]), problem))
+
+
+def run_libsvm_on_pairs(
+    K: np.ndarray, index: np.ndarray, c: np.ndarray, nu: float | None, effort: Effort
+) -> PairPoints | None:
+    """The points of all pairs of the classes ``index``; None where LIBSVM refuses. ``nu``: that of nu-SVC, None for C-SVC."""
+    engine = _silent(SVC, effort, C=1.0) if nu is None else _silent(NuSVC, effort, nu=nu)
+    if not _fit(engine, K, index, c):
+        return None
+    coefficients = np.zeros((engine.classes_.size - 1, index.size))
+    coefficients[:, engine.support_] = np.abs(engine.dual_coef_)
+    return PairPoints(coefficients, engine.classes_, engine.n_iter_, index)
+
+
+def _share(total: float, c: np.ndarray) -> float:
+    """nu, from the sum that it asks for."""
+    return min(1.0, total / float(c.sum()))
+
+
+def _passes(steps: int, problem: KernelDual) -> int:
+    return max(1, -(-steps // problem.n))
+
+
+def _rescale(problem: KernelDual, beta: np.ndarray) -> np.ndarray:
+    """LIBSVM divides the coefficients of nu-SVC by rho: back to the sum that the problem asks for."""
+    found = float(beta.sum())
+    return beta * (problem.totals[1] / found) if problem.kind == "nu_svc" and found > 0.0 else beta
+
+
+def _fit(engine: Any, K: np.ndarray, y: np.ndarray | None, c: np.ndarray) -> bool:
+    """Fit; False where LIBSVM refuses."""
+    try:
+        with config_context(assume_finite=bool(np.isfinite(K.sum())), skip_parameter_validation=True):
+            engine.fit(K, y, sample_weight=c)
+    except ValueError:
+        return False
+    return True
+
+
+def _common_part(problem: KernelDual, beta: np.ndarray) -> np.ndarray:
+    """The mass that is missing, on both variables of rows with room: their difference does not show what they have in common."""
+    plus, minus = np.split(beta, 2)
+    room = problem.c[: plus.size] - np.maximum(plus, minus)
+    missing = 0.5 * (problem.totals[1] - float(beta.sum()))
+    return np.tile(np.clip(missing - (np.cumsum(room) - room), 0.0, room), 2)
+
+
+def _silent(engine: type, effort: Effort, **parameters: Any) -> Any:
+    """An estimator on a matrix that says nothing."""
+    return _without_warning(engine)(
+        kernel="precomputed", tol=effort.violation, max_iter=effort.steps, shrinking=True, cache_size=100, **parameters
+    )
+
+
+@cache
+def _without_warning(engine: type) -> type:
+    """The cap on the steps is ours: that it was reached is for the certificate to say, not for scikit-learn's warning."""
+    return type(engine.__name__, (engine,), {"_warn_from_fit_status": lambda self: None})
