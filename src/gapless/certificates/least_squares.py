@@ -143,9 +143,10 @@ def _cosines(
     """The targets' figures without a gap, of a model that is kept in float32 or not."""
     rss = problem.rss(left)
     r2 = r_squared(rss, problem.tss, problem.mass, problem.largest)
-    finite = bool(np.isfinite([*rss, *problem.tss, *problem.length]).all())
+    error = problem.residual_error(*model, 2.0**-24 if single else 0.0)
+    finite = bool(np.isfinite([*rss, *problem.tss, *error]).all())
     cosine = problem.orthogonality(left, gradient)
-    room_of = problem.orthogonality_error(left, problem.residual_error(*model, 2.0**-24 if single else 0.0))
+    room_of = problem.orthogonality_error(left, error)
     targets = []
     for k in range(problem.K):
         reached = bool(cosine[k] <= tol + room_of[k])
