@@ -83,11 +83,9 @@ def basis_of(rows: R.Rows, c: np.ndarray, offset: bool, trusted: float, tick: Ti
     mean = size.mean if offset else np.zeros(d)
     scale = np.where(constant, 1.0, scale)
     sigma, Vt = _singular(rows, c, mean, scale, constant, tick)
-    full = np.zeros(Vt.shape[0])
-    full[: sigma.size] = sigma
+    full = np.pad(sigma, (0, Vt.shape[0] - sigma.size))
     top = float(full.max(initial=0.0))
-    # A column is known to the rounding of its own values (float32 or float64), which counts where these are far from 0 and
-    # vary little; the singular values themselves are good to max(n, d) roundings in float64.
+    # Values are known to their rounding, which counts where they are far from 0 and vary little; sigma to max(n, d) of float64's.
     far = np.where(constant, 0.0, size.raw / scale)
     noise = np.maximum(top, np.sqrt((Vt * Vt) @ (far * far)))
     kept = full > (max(n, d) * np.finfo(float).eps + np.finfo(rows.values.dtype).eps) * noise
@@ -121,9 +119,7 @@ def _singular(
     A = triangle(rows, c, np.zeros((n, 0)), mean, np.zeros(0), scale, tick)
     A[:, constant] = 0.0
     if not np.isfinite(A).all():
-        raise ValueError(
-            "The squares of a column of X are beyond the range of floats. Scale the features (StandardScaler)."
-        )
+        raise ValueError("A column of X has squares beyond the range of floats. Scale the features (StandardScaler).")
     _, sigma, Vt = linalg.svd(A, full_matrices=n < d and n * d <= 1 << 22, check_finite=False)
     return sigma, Vt
 

@@ -66,6 +66,8 @@ def _factor_and_refine(
     """From the products of the centred columns with each other and with the targets; ``offset`` is the mean of the targets."""
     d, size = problem.d, problem.columns
     live = G.diagonal() > 0.0
+    if not live.any():
+        return None
     every = bool(live.all())
     inner = G if every else G[np.ix_(live, live)]
     alphas = np.unique(problem.alpha)
