@@ -37,11 +37,19 @@ class Point(NamedTuple):
 
 
 def effort_for(gap: float, unit: float, variables: int, passes: int, problems: int = 1) -> Effort:
-    """What LIBSVM is asked for: the relative gap is of the size of the violation in units of the scores."""
-    least_violation = 1e-5  # in units of the scores: LIBSVM holds its matrix in single precision
+    """What LIBSVM is asked for; ``unit``: the size of scores.
+
+    The relative gap is some 0.1 to 10 times the violation. On few variables steps cost less than the polish that a wider gap
+    needs, on many the polish costs less; of many problems only some need it.
+    """
+    few, least_violation = 600, 1e-5  # in units of the scores: LIBSVM holds its matrix in single precision
+    many = 10  # problems
+    share = 3.0 if variables > few else 1.0 if problems > many else 0.1
     visits = 1.5e8  # variables looked at in all steps: some 0.2 s
     most = max(2_000, int(visits / (max(variables, 1) * problems)))
-    return Effort(unit * min(max(gap, least_violation), 1e-2), max(1, min(most, passes * variables)))
+    return Effort(
+        max(unit, 1e-300) * min(max(share * gap, least_violation), 1e-2), max(1, min(most, passes * variables))
+    )
 
 
 def run_libsvm(problem: KernelDual, effort: Effort) -> Point | None:
