@@ -139,10 +139,13 @@ class LinearRegression(_Regression):
     @property
     def singular_(self) -> np.ndarray:
         """Singular values of the (centred) X; dense data of up to 500 columns, or wherever they were needed."""
-        values: np.ndarray | None = getattr(self, "_singular", None)
+        values = getattr(self, "_singular", None)
         if values is None:
             raise AttributeError("singular_ is there after a fit on dense data (a model file does not hold it)")
-        return values
+        if callable(values):
+            values = self._singular = values()
+        found: np.ndarray = values
+        return found
 
 
 class Ridge(_Regression):

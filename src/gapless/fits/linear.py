@@ -25,7 +25,7 @@ from gapless.solvers.solution import Event
 
 from .frame import Frame
 from .linear_encode import LinearRequest, LinearRows, encode_linear
-from .linear_subproblem import LinearSubproblemFit, fit_all_classes, fit_class
+from .linear_subproblem import LinearSubproblemFit, fit_all_classes, fit_class, solve_classes_at_once
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,8 @@ def fit_parts(request: LinearRequest, data: LinearRows, frame: Frame) -> list[Li
     if request.loss == "softmax":
         return [fit_all_classes(request, data, frame)]
     every = range(len(data.labels.positives))
-    return map_threads(lambda k: fit_class(request, data, k, frame), every, request.n_jobs)
+    solved = solve_classes_at_once(request, data, frame)
+    return map_threads(lambda k: fit_class(request, data, k, frame, solved.get(k)), every, request.n_jobs)
 
 
 def decode(

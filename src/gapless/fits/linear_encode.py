@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,8 @@ class LinearRows:
     shared: dict[Any, Any] | None = (
         None  #: of a path: the problems on these rows at another C, with the norms of the rows
     )
+    #: what the problems of all classes know of the rows, by the number of rows: all, or equal ones once
+    of_rows: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def take_distinct(self) -> tuple[Any, np.ndarray, np.ndarray]:
         """Rows, classes and costs as the solver sees them: equal rows once."""

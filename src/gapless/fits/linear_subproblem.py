@@ -11,6 +11,7 @@ import numpy as np
 
 from gapless import losses
 from gapless.backends.choose import linear_problem, multinomial_problem
+from gapless.backends.numpy.linear_classes import newton_of_classes, suits_all_at_once
 from gapless.certificates.subproblem import Subproblem, certify
 from gapless.problems.constant import separate_equal_constants
 from gapless.problems.linear import LinearProblem
@@ -37,8 +38,24 @@ class LinearSubproblemFit:
     combined: np.ndarray | None = None  # sum u x, with the constant feature last
 
 
-def fit_class(request: LinearRequest, data: LinearRows, k: int, frame: Frame) -> LinearSubproblemFit:
-    """Fit class k against the rest."""
+def solve_classes_at_once(request: LinearRequest, data: LinearRows, frame: Frame) -> dict[int, Solution]:
+    """Solve the problems of one class against the rest together, where they are small and many; those that converged."""
+    positives = data.labels.positives
+    fresh = data.shared is None and math.isfinite(request.C) and request.solver == "auto"
+    if len(positives) <= 2 or not fresh or request.loss != "squared_hinge":
+        return {}
+    _, small = _build_class(request, data, 0)
+    if not suits_all_at_once(small, len(positives)) or _read_start(data, small.d, len(positives)) is not None:
+        return {}
+    index = data.index if data.groups is None else data.index[data.groups.first]
+    signs = np.where(index[:, None] == np.array(positives), 1.0, -1.0)
+    return newton_of_classes(small, signs, frame.share_time(), data.watch)
+
+
+def fit_class(
+    request: LinearRequest, data: LinearRows, k: int, frame: Frame, solved: Solution | None = None
+) -> LinearSubproblemFit:
+    """Fit class k against the rest, or certify what is ``solved``."""
     n_problems = len(data.labels.positives)
     if math.isinf(request.C):
         return LinearSubproblemFit(**fit_hard_margin(request, data, k, frame.share_time(k, n_problems)))
@@ -47,12 +64,14 @@ def fit_class(request: LinearRequest, data: LinearRows, k: int, frame: Frame) ->
     kept = None
     if data.shared is not None and data.start is not None:
         kept = data.shared.setdefault((k, "curvature"), KeptCurvature())
-    solution = _solve_class(request, data, k, small, problem, kept, frame)
+    solution = solved or _solve_class(request, data, k, small, problem, kept, frame)
     if n_problems > 1 and solution.status != "converged":
         theta = separate_equal_constants(problem, solution.theta)
         solution = solution if theta is solution.theta else replace(solution, theta=theta, scores=None)
     combined = solution.combined if data.groups is None else None
-    if combined is None:
+    if combined is None and solved is not None and data.groups is None:
+        combined = problem.combine(solution.u)  # feasible already
+    elif combined is None:
         u = problem.repair(data.expand(solution.u))
         if kept is not None and data.groups is None and np.array_equal(u, solution.u):
             combined = kept.combined
@@ -76,7 +95,14 @@ def _build_class(request: LinearRequest, data: LinearRows, k: int) -> tuple[Line
 
     def build(X: Any, index: np.ndarray, c: np.ndarray) -> LinearProblem:
         y = np.where(index == positive, np.int8(1), np.int8(-1))
-        return linear_problem().build(X, y, c, loss, request.offset.kind, request.offset.scale)
+        built = linear_problem().build(X, y, c, loss, request.offset.kind, request.offset.scale)
+        known = data.of_rows.get(X.shape[0])  # the lengths of the rows are the same for every class
+        if known is None:
+            built.R2  # noqa: B018
+            known = {name: built.__dict__[name] for name in ("norms2", "R2") if name in built.__dict__}
+            data.of_rows[X.shape[0]] = known
+        built.__dict__.update(known)
+        return built
 
     problem = data.build_shared((k, "all"), data.cost.c, lambda: build(data.X, data.index, data.cost.c))
     if data.groups is None:

@@ -90,12 +90,22 @@ def size_residuals(
     rows: DenseRows, weights: np.ndarray | None, y: np.ndarray, theta: np.ndarray, centre: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[float]]:
     """y - X theta, the sum of weights_i (x_i - centre, 1) r_i, and the fields of `second_moments.Sizes`."""
-    r = np.empty(y.size)
+    (n, d), r = rows.values.shape, np.empty(y.size)
     fill_scores(rows, theta, r)
     np.subtract(y, r, out=r)
     heavy = np.ones_like(r) if weights is None else weights
-    total = combine(DenseRows(rows.values - centre, 1.0), heavy * r)
-    squares = norms2(rows)
+    total, squares, pulls = np.zeros(d + 1), np.empty(n), heavy * r
+    slab = max(1, (1 << 16) // (BLOCK_ROWS * max(d, 1))) * BLOCK_ROWS  # rows that stay in the cache
+    moved = np.empty((min(n, slab), d))
+    for start in range(0, n, slab):
+        x, pull = rows.values[start : start + slab], pulls[start : start + slab]
+        t = np.subtract(x, centre, out=moved[: len(x)])
+        for at in range(0, len(x), BLOCK_ROWS):
+            total[:-1] += pull[at : at + BLOCK_ROWS] @ t[at : at + BLOCK_ROWS]
+        x = x.astype(np.float64, copy=False)
+        np.einsum("ij,ij->i", x, x, out=squares[start : start + slab])
+    total[-1] = np.add.reduce(pulls)
+    squares += rows.constant * rows.constant
     lengths, sizes = np.sqrt(squares), heavy * np.abs(r)
     sums = [sizes * np.abs(r), sizes, sizes * lengths, heavy * lengths, heavy * squares]
     return r, total, [*(float(each.sum()) for each in sums), float(squares.max(initial=0.0))]

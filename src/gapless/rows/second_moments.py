@@ -37,14 +37,20 @@ class Columns(NamedTuple):
 
 def centre_of(rows: Rows) -> np.ndarray:
     """A typical value of each column: exact for a constant one, and not moved by outliers. Sparse rows: 0."""
-    d = n_features(rows)
-    n = n_rows(rows)
-    if is_sparse(rows) or n == 0:
+    return np.zeros(n_features(rows)) if is_sparse(rows) else typical_row(rows.values)
+
+
+def typical_row(X: np.ndarray) -> np.ndarray:
+    """A typical value of each column, found in some of the rows; 0 where there are none."""
+    n, d = X.shape
+    if n == 0:
         return np.zeros(d)
     count = min(n, 65)  # of the rows; odd, so that the median is one of their values
     count -= 1 - count % 2
     index = np.linspace(0, n - 1, count).astype(np.intp)
-    return np.median(rows.values[index].astype(np.float64), axis=0)
+    some = X[index].astype(np.float64)
+    some.sort(axis=0)
+    return some[count // 2]
 
 
 def moments(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gapless import rows as R
+from gapless.problems.examples.protocol_targets import TargetExamples
 from gapless.problems.least_squares import LeastSquares
-from gapless.rows.second_moments import dense_tiles
+from gapless.rows.second_moments import Columns, dense_tiles, typical_row
 from gapless.solvers.loop import Loop
 
 
@@ -20,6 +22,7 @@ class Answer:
     ``condition`` belongs to the equilibrated columns, as far as their rank goes; NaN where it is not known. ``weak`` has
     the right singular vectors of the singular values below the largest one / ``trusted``. ``dependent`` has the columns that
     are combinations of each other to rounding, where a target without a penalty leaves its coefficients open.
+    ``singular`` computes the singular values of the centred columns when they are asked for.
     ``note`` says why a descent diverged.
     """
 
@@ -30,7 +33,7 @@ class Answer:
     n_iter: int
     rank: int | None
     condition: float
-    singular: np.ndarray | None = None
+    singular: Callable[[], np.ndarray] | None = None
     weak: np.ndarray | None = None
     dependent: np.ndarray | None = None
     note: str = ""
@@ -43,7 +46,7 @@ class Clock(Loop):
 
 
 def refine(
-    problem: LeastSquares,
+    problem: TargetExamples,
     loop: Clock,
     W: np.ndarray,
     b: np.ndarray,
@@ -88,18 +91,38 @@ def refine(
 
 
 def write_centred(problem: LeastSquares) -> tuple[np.ndarray, np.ndarray]:
-    """Write out S^(1/2) (X - mean) and S^(1/2) (Y - mean)."""
-    A = np.vstack([t for _, t in dense_tiles(problem.rows, max(1, R.BLOCK_ROWS))] or [np.zeros((0, problem.d))])
+    """Write out S^(1/2) (X - mean) and S^(1/2) (Y - mean), and tell the problem the sizes of its columns."""
+    A = next((t for _, t in dense_tiles(problem.rows, max(1, problem.n))), np.zeros((0, problem.d)))
     B = problem.Y.astype(np.float64, copy=True)
+    centre = np.zeros(problem.d)
     if problem.offset:
-        # The median is subtracted first: that is exact for constant columns.
-        centre = np.median(A[: A.shape[0] - 1 + A.shape[0] % 2], axis=0) if A.shape[0] else 0.0
-        A -= centre
-        s = np.ones(problem.n) if problem.s is None else problem.s
-        A -= s @ A / problem.mass
+        centre = typical_row(A)
+        A -= centre  # exact for constant columns
+        moved = A.mean(axis=0) if problem.s is None else problem.s @ A / problem.mass
+        A -= moved
+        centre += moved
         B -= problem.mean_y
     if problem.s is not None:
         root = np.sqrt(problem.s)[:, None]
         A *= root
         B *= root
+    if problem.offset and "columns" not in problem.__dict__:
+        squares = np.einsum("ij,ij->j", A, A)
+        raw = np.sqrt(squares + problem.mass * centre * centre)
+        problem.__dict__["columns"] = Columns(centre, raw, np.sqrt(squares))
     return A, B
+
+
+def later(values: Callable[[np.ndarray], np.ndarray], matrix: np.ndarray) -> Callable[[], np.ndarray]:
+    """The singular values that a small matrix tells, when they are asked for; those of a large one at once, which need not be
+    kept with the model."""
+    kept = 500  # columns: 2 MB
+    if max(matrix.shape) <= kept:
+        return partial(values, matrix)
+    return partial(np.asarray, values(matrix))
+
+
+def roots_of_eigenvalues(G: np.ndarray) -> np.ndarray:
+    """The singular values of A, for G = A'A or AA'."""
+    found: np.ndarray = np.sqrt(np.maximum(np.linalg.eigvalsh(G)[::-1], 0.0))
+    return found

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
-from gapless import rows as R
 from gapless.problems.least_squares import CONSTANT, LeastSquares
-from gapless.rows.second_moments import triangle
-from gapless.solvers.least_squares.answer import Answer, Clock, refine, write_centred
+from gapless.solvers.least_squares.answer import Answer, Clock, later, refine, write_centred
 from gapless.solvers.least_squares.thresholds import LEAST_SQUARES_THRESHOLDS
 
 
@@ -51,10 +50,22 @@ def solve_by_singular_values(problem: LeastSquares, loop: Clock, trusted: float,
     loop.reached = Answer(W, b, "svd", "converged", 1, rank, condition)
     W, b, _ = refine(problem, loop, W, b, correct, 2, 1.0, condition, centred=True)
     singular = None
-    if not R.is_sparse(problem.rows):
-        singular = linalg.svdvals(columns.A * columns.scale, check_finite=False)
+    if not problem.sparse:  # those of diag(sigma) Vt diag(scale): the rest of A is rounding
+        inner = columns.sigma[:, None] * (columns.Vt * columns.scale)
+        singular = later(partial(_singular_values, min(problem.n, problem.d)), _short(inner))
     weak = weak if condition > trusted else None
     return Answer(W, b, "svd", "converged", 1, rank, condition, singular, weak, _dependent(problem, columns))
+
+
+def _short(A: np.ndarray) -> np.ndarray:
+    """A square matrix of the same singular values, where A has many more columns than rows."""
+    return A if 2 * A.shape[0] > A.shape[1] else np.asarray(np.linalg.qr(A.T, mode="r"))
+
+
+def _singular_values(count: int, A: np.ndarray) -> np.ndarray:
+    """The singular values of A, and zeros for those that were left out."""
+    values = linalg.svdvals(A, check_finite=False) if A.size else np.zeros(0)
+    return np.append(values, np.zeros(max(0, count - values.size)))
 
 
 def _decompose(problem: LeastSquares, loop: Clock, whole: bool) -> _Columns:
@@ -67,7 +78,7 @@ def _decompose(problem: LeastSquares, loop: Clock, whole: bool) -> _Columns:
         A /= scale
     else:
         centre = size.mean if problem.offset else None
-        T = triangle(problem.rows, problem.s, problem.Y, centre, problem.mean_y * problem.offset, scale, loop.tick)
+        T = problem.triangle(centre, problem.mean_y * problem.offset, scale, loop.tick)
         A, B = T[:d, :d], T[:d, d:]
     A[:, constant] = 0.0
     loop.tick()
@@ -130,9 +141,11 @@ def _without_penalty(
 ) -> _Part:
     """Solve from the singular values of the scaled columns that count; the least norm is taken where columns depend."""
     deficient = len(sigma) < len(scale) and np.ptp(scale) > 0.0
+    # W less its part in the null space of X: the rows of X span the same space as those of Vt diag(scale).
+    basis = np.linalg.qr((Vt * scale).T)[0] if deficient else None
 
     def least(W: np.ndarray) -> np.ndarray:
-        return _least_norm(W, Vt, scale) if deficient else W
+        return W if basis is None else basis @ (basis.T @ W)
 
     def correct(gradient: np.ndarray) -> np.ndarray:
         return least(Vt.T @ ((Vt @ (gradient / scale[:, None])) / sigma[:, None] ** 2) / scale[:, None])
@@ -181,9 +194,3 @@ def _penalised_by_columns(A: np.ndarray, B: np.ndarray, alpha: float, scale: np.
 
     values = linalg.svdvals(T, check_finite=False)
     return _Part(W, correct, float(values[0] / values[-1]), np.empty((0, A.shape[1])))
-
-
-def _least_norm(W: np.ndarray, Vt: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """W less its part in the null space of X: the rows of X span the same space as those of Vt diag(scale)."""
-    basis = np.linalg.qr((Vt * scale).T)[0]
-    return basis @ (basis.T @ W)

@@ -3,10 +3,10 @@
     cholesky    (X'SX + alpha I) w = X'Sy on centred, equilibrated columns, one pass over the data; each step of refinement
                 solves for the gradient of the residuals.  Good to a condition of X of 1e7: one step where the reciprocal
                 condition of the equilibrated matrix (LAPACK's dpocon) is at least 1e-13, two down to 1e-15.
-                Of small rows, written out, where every target has a penalty: a constant column then has the coefficient 0.
-    dual        n < d with a penalty: (XX' + alpha I) v = y, w = X'v, n x n.
-    svd         else: singular values of the triangle of a QR (tile by tile), or of X itself where that is small or wide.
-                Singular values at the level of rounding count as 0, and the solution of least norm is taken.
+                Where n < d it is a factor of the n x n products of the rows: `row_products`.
+    svd         where that does not keep the digits: singular values of the triangle of a QR (tile by tile), or of X itself
+                where that is small or wide. Singular values at the level of rounding count as 0, and the solution of least
+                norm is taken.
     cg          sparse X with many columns: conjugate gradients on the normal equations in their product form (CGLS,
                 Hestenes and Stiefel 1952; Bjorck 1996, 7.4), centred without filling in.  From 0 it tends to the solution of
                 least norm.  The gradient is computed anew from the data before it is believed.
@@ -18,15 +18,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapless import rows as R
 from gapless.problems.least_squares import LeastSquares
 from gapless.solvers.least_squares.answer import Answer, Clock
 from gapless.solvers.least_squares.conjugate_gradients import solve_by_conjugate_gradients
-from gapless.solvers.least_squares.normal_equations import (
-    solve_by_cholesky,
-    solve_dual_by_cholesky,
-    solve_small_by_cholesky,
-)
+from gapless.solvers.least_squares.normal_equations import solve_by_cholesky, solve_small_by_cholesky
+from gapless.solvers.least_squares.row_products import solve_wide_by_cholesky
 from gapless.solvers.least_squares.singular_values import solve_by_singular_values
 from gapless.solvers.least_squares.thresholds import LEAST_SQUARES_THRESHOLDS
 from gapless.solvers.loop import Ended
@@ -46,17 +42,17 @@ def solve(problem: LeastSquares, loop: Clock, *, tol: float, trusted: float = 1e
 
 def _solve_by_shape(problem: LeastSquares, loop: Clock, tol: float, trusted: float, passes: int | None) -> Answer:
     n, d, limits = problem.n, problem.d, LEAST_SQUARES_THRESHOLDS
-    sparse = R.is_sparse(problem.rows)
-    small = n * d <= limits.dense_values and n * d * min(n, d) <= limits.svd_operations
+    sparse, at_hand = problem.sparse, problem.one_by_one
+    small = at_hand and n * d <= limits.dense_values and n * d * min(n, d) <= limits.svd_operations
     if problem.look is not None and (small or n < d):
         problem.look()
-    if sparse and d > limits.sparse_columns and n * d > limits.dense_values:
+    if at_hand and sparse and d > limits.sparse_columns and n * d > limits.dense_values:
         return solve_by_conjugate_gradients(problem, loop, tol, passes)
-    if not small and n < d:
-        found = solve_dual_by_cholesky(problem, loop, tol) if problem.alpha.min() > 0 else None
-        return found or solve_by_singular_values(problem, loop, trusted, whole=True)
-    if not small or (n >= d > 0 and problem.alpha.min() > 0):
-        found = (solve_small_by_cholesky if small else solve_by_cholesky)(problem, loop, tol)
-        if found is not None:
-            return found
+    if n - problem.offset < d:
+        alike = (problem.alpha > 0.0).all() or not problem.alpha.any()
+        found = solve_wide_by_cholesky(problem, loop, tol) if alike and n > 1 else None
+    else:
+        found = (solve_small_by_cholesky if small else solve_by_cholesky)(problem, loop, tol) if d > 0 else None
+    if found is not None:
+        return found
     return solve_by_singular_values(problem, loop, trusted, whole=small or n < d)
