@@ -16,9 +16,8 @@ from scipy import sparse
 from gapless import kernels
 from gapless._runtime.clock import now
 from gapless._runtime.threads import in_background
-from gapless._runtime.written import written
 from gapless.backends.choose import kernel_backend
-from gapless.backends.numpy.kernel_gram import HeldGram, hold_matrix, hold_rows
+from gapless.backends.numpy.kernel_gram import HeldGram, hold_distinct, hold_matrix, hold_rows
 from gapless.backends.numpy.kernel_libsvm import PairPoints, effort_for, run_libsvm_on_pairs
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import target_fingerprint
@@ -33,7 +32,7 @@ from gapless.gram.class_pairs import PairwiseGram
 from gapless.gram.dense import DenseGram, PartOfDense
 from gapless.gram.tiles import RowTiles
 from gapless.kernels.named import named_kernel
-from gapless.kernels.positive import MOST_ROWS, PositiveProof, prove_positive
+from gapless.kernels.positive import MOST_ROWS, PositiveProof, prove_positive, symmetric_part
 from gapless.rows.hashes import row_hashes
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.loop import Stop, Watch
@@ -181,7 +180,7 @@ def encode_kernel(
     if backend == "numpy" and groups is not None and labels is not None and labels.n_classes > 2:
         groups = groups.sort_by(cost.take(index))
     if backend == "numpy":
-        whole = hold_matrix(kernels.Precomputed(), X) if matrix else _hold_distinct(kernel, X, groups, centre)
+        whole = hold_matrix(kernels.Precomputed(), X) if matrix else hold_distinct(kernel, X, groups, centre)
         judged = hold_matrix(kernel, X) if matrix and kernel.shift else whole
     else:
         whole = build_gram(kernels.Precomputed() if matrix else kernel, X, request.cache_bytes, centre)
@@ -312,13 +311,6 @@ def _fingerprint(
     return target_fingerprint(X, values, np.asarray(weights), hashes=hashes)
 
 
-def _hold_distinct(kernel: Any, X: Any, groups: EqualRows | None, centre: np.ndarray | None) -> HeldGram:
-    """The matrix of the distinct rows, for all rows."""
-    if groups is None:
-        return hold_rows(kernel, X, centre)
-    return hold_rows(kernel, X[groups.first], centre).part(groups.group)
-
-
 def _class_pairs(labels: Labels | None, data: KernelRows) -> list[ClassPair]:
     """Classes 1 and 0, or each pair of more classes with the first one positive, as in scikit-learn."""
     if labels is None:
@@ -405,18 +397,3 @@ def _resolve_kernel(
         known = prove_positive(made.block(every, every))
         known = known if known.shift == 0.0 else known._replace(shift=None)
     return kernel, rows, known, centre
-
-
-def symmetric_part(K: np.ndarray) -> np.ndarray:
-    """K itself where it is symmetric; its symmetric part where it differs by rounding; ValueError where it differs by more."""
-    off = np.abs(K - K.T)
-    most = float(off.max(initial=0.0))
-    if most == 0.0:
-        return K
-    if most > 1e-7 * float(np.abs(K).max(initial=0.0)):
-        i, j = (int(k) for k in np.unravel_index(int(off.argmax()), off.shape))
-        raise ValueError(
-            f"Precomputed matrix must be symmetric: K[{i}, {j}] = {written(K[i, j])} and K[{j}, {i}] = {written(K[j, i])}. "
-            "A kernel K(x, z) does not depend on the order of x and z."
-        )
-    return 0.5 * (K + K.T)

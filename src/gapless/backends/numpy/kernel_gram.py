@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.cached import lazy
+from gapless.encode.equal_rows import EqualRows
 from gapless.gram.blocks import Gram
 from gapless.kernels.linear import Linear
 from gapless.kernels.rbf import squared_distances
@@ -116,6 +117,13 @@ def hold_rows(kernel: Any, X: np.ndarray, centre: np.ndarray | None = None) -> H
             K[end:, start:end] = strip[:, end - start :].T
     np.fill_diagonal(K, kernel.diagonal(norms2))
     return HeldGram(kernel, K, kernel.error(d, largest), relative, norms2)
+
+
+def hold_distinct(kernel: Any, X: np.ndarray, groups: EqualRows | None, centre: np.ndarray | None) -> HeldGram:
+    """The matrix of the distinct rows, for all rows."""
+    if groups is None:
+        return hold_rows(kernel, X, centre)
+    return hold_rows(kernel, X[groups.first], centre).part(groups.group)
 
 
 def hold_matrix(kernel: Any, K: np.ndarray) -> HeldGram:
