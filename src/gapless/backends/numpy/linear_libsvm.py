@@ -57,14 +57,15 @@ def _solve(problem: LinearProblem, products: np.ndarray, at: np.ndarray, loop: L
     n, tolerance = problem.n, loop.stop.relative_gap
     visits = 4e6  # rows looked at in all steps: some milliseconds
     most = max(1, min(int(visits / n), loop.stop.passes * n))
+    turn = int(problem.y[at[0]])  # a class and the rest go the same way, whichever of the two is +1
     violation, steps = min(max(0.3 * tolerance, 1e-5), 1e-2), 0
     for _ in range(2):
         loop.tick()
-        engine = make_silent(SVC, Effort(violation, most), C=1.0)
-        if not run_engine(engine, products, problem.y[at], problem.c[at]):
+        engine = make_silent(SVC, Effort(violation, most), C=1.0, random_state=0)
+        if not run_engine(engine, products, turn * problem.y[at], problem.c[at]):
             return None
         u = np.zeros(n)
-        u[at[engine.support_]] = engine.dual_coef_[0]
+        u[at[engine.support_]] = turn * engine.dual_coef_[0]
         u = problem.repair(u)
         combined = problem.combine(u)
         theta = problem.primal_from_dual(u, combined)
