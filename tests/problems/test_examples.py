@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 
 from gapless import losses
+from gapless.certificates.least_squares import certify_least_squares
 from gapless.certificates.subproblem import certify
+from gapless.problems.least_squares import LeastSquares
 from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
+from gapless.solvers.least_squares import solve as least_squares
+from gapless.solvers.least_squares.answer import Clock
 from gapless.solvers.linear.solve import solve, solve_multinomial
 from gapless.solvers.loop import Stop
 from tests.problems.blocks import BlockSoftmax, InBlocks
 from tests.problems.blocks_linear import BlockLinear
+from tests.problems.blocks_targets import BlockTargets
 
 OFFSETS = ["none", "penalised", "free"]
 
@@ -108,7 +113,7 @@ def watched(monkeypatch):
     most = 2000
     rooms = tuple(f"gapless.solvers.{word}" for word in ("linear", "least_squares", "loop", "newton", "line_search"))
     for name, module in list(sys.modules.items()):
-        if name.startswith((*rooms, "gapless.certificates.subproblem")):
+        if name.startswith((*rooms, "gapless.certificates.subproblem", "gapless.certificates.least_squares")):
             for each in {"np", "R"} & vars(module).keys():
                 monkeypatch.setattr(module, each, Watched(vars(module)[each], most))
     return lambda problem: Watched(problem, most)
@@ -148,3 +153,57 @@ def test_the_watch_sees_a_long_array(watched):
         whole.scores(np.zeros(4))
     with pytest.raises(AssertionError, match="stays with the rows"):
         np.asarray(InBlocks([np.zeros(3)]))
+
+
+# -- least squares -------------------------------------------------------------------------------------------------
+
+
+def solved(problem, tol=1e-8):
+    answer = least_squares.solve(problem, Clock(Stop(tol, 1000)), tol=tol)
+    targets, duals = certify_least_squares(problem, (answer.W, answer.b), answer.status, tol=tol, dtype=np.float64)
+    return answer, targets, duals
+
+
+@pytest.mark.parametrize("offset", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+def test_least_squares_in_blocks(offset, weighted, alpha):
+    X, _, c = data(40_000, 12)
+    Y = X[:, :2] * [1.0, -3.0] + np.random.default_rng(1).normal(size=(40_000, 2)) + 5.0
+    s, alphas = c if weighted else None, np.full(2, alpha)
+    expected, there, _ = solved(LeastSquares.build(X, Y, s, alphas, offset))
+    found, here, duals = solved(BlockTargets.cut(X, Y, s, alphas, offset, 7))
+    assert expected.method == found.method == "cholesky"
+    assert found.W == pytest.approx(expected.W, rel=1e-9, abs=1e-12)
+    for one, other in zip(there, here):
+        assert (one.status, other.status) == ("converged", "converged")
+        assert other.rss == pytest.approx(one.rss, rel=1e-12)
+        assert other.r2 == pytest.approx(one.r2, rel=1e-12)
+        if alpha:
+            assert abs(one.primal - other.primal) <= one.gap + other.gap + one.rounding + other.rounding
+            assert other.rounding == pytest.approx(one.rounding, rel=0.5)
+        else:
+            assert other.orthogonality <= 1e-8 + other.rounding
+    assert all(isinstance(u, InBlocks) for u in duals or ())
+    assert (duals is not None) == (alpha > 0.0)
+
+
+def test_dependent_columns_in_blocks():
+    """Singular values of the triangles of the blocks, put below each other."""
+    X, _, _ = data(30_000, 20)
+    X[:, 7] = X[:, 3] - X[:, 5]
+    y = X[:, :1] + np.random.default_rng(1).normal(size=(30_000, 1))
+    expected, there, _ = solved(LeastSquares.build(X, y, None, np.zeros(1), True))
+    found, here, _ = solved(BlockTargets.cut(X, y, None, np.zeros(1), True, 5))
+    assert expected.method == found.method == "svd"
+    assert found.rank == expected.rank == 19
+    assert found.W == pytest.approx(expected.W, rel=1e-7, abs=1e-10)
+    assert (there[0].status, here[0].status) == ("converged", "converged")
+
+
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+def test_least_squares_holds_no_array_as_long_as_the_examples(alpha, watched):
+    X, y, _ = data(20_000, 4)
+    problem = watched(BlockTargets.cut(X, y[:, None] + X[:, :1], None, np.full(1, alpha), True, 8))
+    _, targets, _ = solved(problem)
+    assert targets[0].status == "converged"

@@ -22,7 +22,7 @@ A handle that is recorded in the loop is copied by its ``copy()``, unless it com
     `Band`, `Sets`    hinge: multipliers, who is inside the band, slopes; who is at 0, at c, free  0, but for sums of rows
     `Barrier`         hinge: the iterates of interior point and their steps                        4 a step
     `SoftmaxExamples` the same for K scores: `move_to`, `slopes_along`, `move`, `hessian`
-    `LeastSquares`    `moments`, `residuals` (and their gradient), `triangle`                      1 each
+    `TargetExamples`  least squares: `moments`, `residuals` (and their gradient), `triangle`       1 each
     all of them       `primal`, `dual`, `rounding` for the certificate, `fetch` for the user       0
 
 Rules for who implements them.  A sum over blocks is added in the order of the blocks, not as they arrive: any number of
