@@ -65,9 +65,9 @@ def test_rows_brought_when_needed_give_the_same_pairs() -> None:
         v[:700] = sign
         everybody = np.ones(700, bool)
         if tiles is every:
-            done = take_pairs(tiles.rows, None, tiles.diagonal, v, u, (low, high), everybody, 1e-3, 5000)
+            done = take_pairs(tiles.rows, None, tiles.diagonal, v, u, (low, high), [everybody], 1e-3, 5000)
         else:
-            done = take_pairs(tiles.rows, tiles.pair_rows, tiles.diagonal, v, u, (low, high), everybody, 1e-3, 5000)
+            done = take_pairs(tiles.rows, tiles.pair_rows, tiles.diagonal, v, u, (low, high), [everybody], 1e-3, 5000)
         found.append((done, u, v))
     assert not couple.pair_rows.loaded.all()  # some were never needed
     assert 100 < found[0][0] == found[1][0] < 5000

@@ -159,7 +159,7 @@ def test_pairs_and_newton_steps_go_down_and_keep_the_sums(kink):
 
     last = objective()
     for _ in range(6):
-        take_pairs(K, None, np.diagonal(K).copy(), v, u, (low, high), np.ones(256, bool), 1e-12, 40, kink)
+        take_pairs(K, None, np.diagonal(K).copy(), v, u, (low, high), [np.ones(256, bool)], 1e-12, 40, kink)
         assert objective() < last
         last = objective()
         take_newton_steps(K, v, u, low, high, np.zeros(256, np.int8), kink)

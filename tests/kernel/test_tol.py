@@ -10,8 +10,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 import gapless
+from gapless.fits import kernel_encode
 from gapless.solvers.kernel import polish as kernel_polish
 from gapless.solvers.kernel import solve as kernel_solve
+from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 
 
 def scaled(load):
@@ -139,3 +141,24 @@ def test_classes_whose_hulls_meet_are_named_at_once():
     apart = gapless.NuSVC(nu=0.6).fit(X, y)
     assert apart.certificate_.primal < -1e-3
     assert "w = 0" not in str(apart.certificate_)
+
+
+def test_classes_whose_hulls_meet_end_among_many_classes(monkeypatch):
+    """The same where all pairs of classes could share one matrix in single precision, in which the search had no end."""
+    monkeypatch.setattr(kernel_encode, "KERNEL_THRESHOLDS", KERNEL_THRESHOLDS._replace(dense_points=150))
+    random = np.random.default_rng(4)
+    X = random.normal(size=(300, 5)) * (random.random((300, 1)) < 0.6)
+    y = np.arange(300) % 5
+    model = gapless.NuSVC(nu=0.1).fit(X, y)
+    assert model.certificate_.status == "converged"
+    assert max(sub.n_iter for sub in model.certificate_.subproblems) == 0
+
+
+def test_a_regression_all_of_whose_rows_are_bounded_ends():
+    """With C = 0.01 every row is at its bound: what brings the sum back to 0 must not leave both sides of a row above 0."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(1600, 30)) * (random.random((1600, 30)) < 0.05)
+    y = X.sum(axis=1) + 0.5 * random.normal(size=1600)
+    model = gapless.SVR(C=0.01, gamma=0.9).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-4
+    assert model.certificate_.n_iter <= 20

@@ -149,6 +149,7 @@ SHARED = {
             "losses",
             "model_file",
             "path",
+            "from_scikit_learn",
             "quickstart",
             "report",
             "theory",

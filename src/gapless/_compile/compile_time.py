@@ -12,16 +12,16 @@ SECONDS = {
     "LinearRegression": 0.8,
     "Ridge": 1.2,
     "LinearSVC": 3.4,
-    "LogisticRegression": 4.7,
-    "SVC": 6.9,
-    "SVR": 3.8,
-    "Perceptron": 1.1,
-    "AdaBoostClassifier": 2.0,
+    "LogisticRegression": 4.4,
+    "SVC": 3.7,
+    "SVR": 3.5,
+    "Perceptron": 1.0,
+    "AdaBoostClassifier": 2.1,
     "DecisionTreeClassifier": 5.2,
-    "BaggingClassifier": 5.5,
+    "BaggingClassifier": 5.3,
     "separability": 0.7,
     "predict": 0.3,
-    "train": 18.8,
+    "train": 15.5,
 }
 #: Calls whose kernels are about those of another call; None: those that the model needs which the call is given.
 ALIKE: dict[str, str | None] = {

@@ -26,7 +26,8 @@ from gapless.certificates.subproblem import ROUNDING_SHARE, certify_values
 from gapless.errors import Shortfall, above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
 from gapless.numbers import relative_gap
-from gapless.problems.least_squares import LeastSquares
+from gapless.problems.examples.protocol import Handle
+from gapless.problems.examples.protocol_targets import TargetExamples
 from gapless.problems.r_squared import r_squared
 
 
@@ -69,8 +70,8 @@ class Target(HasStatus, Block):
 
 
 def certify_least_squares(
-    problem: LeastSquares, solution: tuple[np.ndarray, np.ndarray], ending: str, *, tol: float, dtype: Any
-) -> tuple[tuple[Target, ...], np.ndarray | None]:
+    problem: TargetExamples, solution: tuple[np.ndarray, np.ndarray], ending: str, *, tol: float, dtype: Any
+) -> tuple[tuple[Target, ...], Handle | None]:
     """The targets' figures, and the dual points (K, n) where there is a gap.
 
     ``solution`` is (W, b) as the solver found it; what is certified is that, rounded to ``dtype``: the model as the user
@@ -88,9 +89,9 @@ def certify_least_squares(
     if not finite and problem.alpha.min() > 0.0:  # the residuals overflow: nothing is known of the gap
         unknown = dict.fromkeys(("primal", "dual", "gap", "relative_gap"), math.nan)
         lost = (Target("not_finite", float(rss[k]), float(r2[k]), math.inf, **unknown) for k in range(problem.K))
-        return tuple(lost), np.zeros((problem.K, problem.n))
+        return tuple(lost), problem.zero_duals()
     if finite and problem.alpha.min() > 0.0:
-        dual = np.empty((problem.K, problem.n)) if problem.K > 1 else None
+        dual = None
         same = np.dtype(dtype) == np.float64 and np.array_equal(b, solution[1])
         best = left if same else problem.residuals(*solution)[0]
         squares, reach = problem.varying
@@ -104,7 +105,7 @@ def certify_least_squares(
             if not found.primal - found.dual <= tol * abs(found.primal):
                 # An early stop, whose dual point may be too long, or rounding, which centred columns have less of.
                 other = problem.dual_point(k, problem.centred_residuals(solution[0])[0])
-                for v in (u * found.stretch, other):
+                for v in (problem.stretched(u, found.stretch), other):
                     again = problem.gap(k, W[:, k], float(b[k]), v)
                     if again.dual > found.dual:
                         found, u = again, v
@@ -124,17 +125,15 @@ def certify_least_squares(
                     primal=primal, dual=below, gap=sub.gap, relative_gap=sub.relative_gap,
                 )
             )  # fmt: skip
-            if dual is None:
-                return tuple(targets), u[None, :]
-            dual[k] = u
+            dual = problem.put_dual(dual, k, u)
         return tuple(targets), dual
     return _cosines(problem, (W, b), left, gradient, ending, tol, np.dtype(dtype) == np.float32), None
 
 
 def _cosines(
-    problem: LeastSquares,
+    problem: TargetExamples,
     model: tuple[np.ndarray, np.ndarray],
-    left: np.ndarray,
+    left: Handle,
     gradient: np.ndarray,
     ending: str,
     tol: float,

@@ -137,7 +137,7 @@ def certify(
     combined : sum of u x, where it is known
     """
     theta = np.asarray(solution.theta if theta is None else theta, dtype=np.float64)
-    u = np.asarray(solution.u, dtype=np.float64)
+    u = solution.u
     z = problem.scores(theta) if scores is None else scores
     primal = problem.primal(theta, z)
     combined = problem.combine(u) if combined is None else combined
@@ -149,7 +149,7 @@ def certify(
         size = max(abs(primal), abs(dual))
         # a fit that says so keeps the figures it has
         if not rounding <= ROUNDING_SHARE * size and solution.status != "not_finite":
-            size = max(size, 0.0 if hard else float(problem.primal(np.zeros_like(theta), np.zeros_like(z))))
+            size = max(size, 0.0 if hard else float(problem.primal(np.zeros_like(theta))))
             rounding = rounding if rounding <= ROUNDING_SHARE * size else math.inf
     return certify_values(
         primal,

@@ -17,12 +17,14 @@ MAX_SORTED_ROWS = 16_000
 
 @dataclass(frozen=True, eq=False)
 class EqualRows:
-    """``first``: one row of each group; ``group``: the group of each row; ``share``: its part of the group's cost."""
+    """``first``: one row of each group; ``group``: the group of each row; ``share``: its part of the group's cost; ``value``: a
+    number of each group's row, the same where rows are equal and labels are not."""
 
     first: np.ndarray
     group: np.ndarray
     share: np.ndarray
     c: np.ndarray
+    value: np.ndarray
 
     def to_all_rows(self, u: np.ndarray) -> np.ndarray:
         """Spread the dual point of the groups over the rows: each gets its share, so that 0 <= alpha <= c still holds."""
@@ -31,12 +33,13 @@ class EqualRows:
     def sort_by(self, labels: np.ndarray) -> EqualRows:
         """The same groups, those of the smallest label first; ``labels`` are of all rows."""
         order = np.argsort(labels[self.first], kind="stable")
-        return EqualRows(self.first[order], np.argsort(order)[self.group], self.share, self.c[order])
+        place = np.argsort(order)
+        return EqualRows(self.first[order], place[self.group], self.share, self.c[order], self.value[order])
 
     def with_costs(self, c: np.ndarray) -> EqualRows:
         """The same groups for other costs."""
         total = np.bincount(self.group, c)
-        return EqualRows(self.first, self.group, np.minimum(c / total[self.group], 1.0), total)
+        return EqualRows(self.first, self.group, np.minimum(c / total[self.group], 1.0), total, self.value)
 
     def to_groups(self, u: np.ndarray) -> np.ndarray:
         """Add up the dual point of the rows into one of the groups."""
@@ -62,13 +65,14 @@ def find_equal_rows(hashes: np.ndarray, labels: np.ndarray, c: np.ndarray) -> Eq
     """Group rows of equal hash (n, 2) and label; groups come in the order of (hash, label)."""
     order = _sort(hashes, labels)
     h, k = hashes[order], labels[order]
-    new = np.ones(order.size, bool)
-    new[1:] = (h[1:] != h[:-1]).any(axis=1) | (k[1:] != k[:-1])
+    other, new = np.ones(order.size, bool), np.ones(order.size, bool)
+    other[1:] = (h[1:] != h[:-1]).any(axis=1)
+    new[1:] = other[1:] | (k[1:] != k[:-1])
     group = np.empty(order.size, np.int64)
     group[order] = np.cumsum(new) - 1
     total = np.bincount(group, c)
     share = np.minimum(c / total[group], 1.0)
-    return EqualRows(order[new], group, share, total)
+    return EqualRows(order[new], group, share, total, (np.cumsum(other) - 1)[new])
 
 
 def _sort(hashes: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -77,7 +77,7 @@ class SharedRows:
         every, group = np.concatenate([np.arange(a, b), np.arange(c, d)]), own.group[inside]
         place = np.where(group < b, group - a, group - c + (b - a))
         first = np.searchsorted(inside, own.first[every])
-        groups = EqualRows(first, place, own.share[inside], own.c[every])
+        groups = EqualRows(first, place, own.share[inside], own.c[every], own.value[every])
         if isinstance(self.gram, HeldGram):
             return groups, self.gram.part(every)
         return groups, None if self.gram is None else PartOfDense(self.gram, every)
@@ -257,10 +257,12 @@ class _Late(Exception):
 def share_between_pairs(request: KernelRequest, encoded: EncodedKernel, deadline: float | None) -> PairwiseGram | None:
     """One matrix for all pairs of classes, where there are many rows and the budget has room for it."""
     data = encoded.data
-    laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
+    laid_out = getattr(data.gram, "laid_out", None)
+    # With nu small pairs have matrices of their own: in single precision those whose optimum is w = 0 have no end.
+    rows = int(np.sort(np.bincount(data.index))[-2:].sum()) if request.kind == "nu_svc" else data.gram.n
     worth = (
         len(encoded.pairs) > 1
-        and n > KERNEL_THRESHOLDS.dense_points
+        and rows > KERNEL_THRESHOLDS.dense_points
         and type(laid_out) in (RowTiles, ByteTiles)
         and isinstance(data.kernel, kernels.RBF)
     )

@@ -18,6 +18,7 @@ from gapless.gram.dense import DenseGram
 from gapless.problems.constant import at_least_as_good_as_constant
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.problems.linear import LinearProblem
+from gapless.solvers.kernel.meeting_hulls import find_common_measure
 from gapless.solvers.kernel.smo import try_few_pairs
 from gapless.solvers.kernel.solve import solve_kernel
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
@@ -69,7 +70,11 @@ def fit_subproblem(
     if groups is not None:
         rows = inside[groups.first]
         small = build_dual(request, data, rows, groups.c, pair, None if by_rows else held, hold=not by_rows)
-        start = None if start is None else small.beta(groups.to_groups(problem.u(start)))
+        start = (
+            find_common_measure(small, groups.value)
+            if start is None
+            else small.beta(groups.to_groups(problem.u(start)))
+        )
     proved = data.positive.shift is not None
     if numpy:
         point = None if data.points is None or pair is None else data.points.of_pair(small, pair)

@@ -117,7 +117,7 @@ class KernelDual:
 
     @lazy
     def kink(self) -> float:
-        """eps of regression: half of what a row's two tau are apart, taken where the target is smallest and so rounded least."""
+        """eps of regression, from the tau of the row whose target is smallest, and so rounded least."""
         first, second = self.tau[: self.n_points], self.tau[self.n_points :]
         row = int(np.argmin(np.abs(first - second)))
         return max(0.0, -0.5 * float(first[row] + second[row]))
@@ -139,10 +139,8 @@ class KernelDual:
         """The problem on some variables, their bounds multiplied by ``scale``."""
         at = index if self.at is None else self.at[index]
         c = self.c[index] * scale
-        totals = self.totals
-        if any(totals):
-            share = float(c.sum()) / float(self.c.sum())
-            totals = tuple(total * share for total in totals)
+        share = float(c.sum()) / float(self.c.sum())
+        totals = tuple(total * share for total in self.totals)
         return KernelDual(self.gram, at, self.sign[index], self.tau[index], c, totals, self.kind)
 
     # -- maps ----------------------------------------------------------------------------------------------------
@@ -196,7 +194,8 @@ class KernelDual:
         return np.array([0.5 * (middles[0] - middles[1]), 0.5 * (middles[0] + middles[1])])
 
     def repair(self, beta: np.ndarray) -> np.ndarray:
-        """Move beta inside its box and onto its equalities; variables at a bound stay there while free variables have room."""
+        """Move beta inside its box and onto its equalities; variables at a bound stay there while free variables have room. What
+        the two variables of a regression's row have in common is taken away: it has no part in w."""
         out = np.minimum(np.maximum(beta, 0.0), self.c)
         for side, total in self.sides:
             if self.nu_form:
@@ -221,6 +220,8 @@ class KernelDual:
                 out[side] = part
             else:
                 out = part
+        if self.kind == "epsilon_svr":
+            out = out - np.tile(np.minimum(out[: self.n_points], out[self.n_points :]), 2)
         return out
 
     def start(self) -> np.ndarray:

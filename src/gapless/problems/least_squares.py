@@ -21,16 +21,19 @@ from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
 from gapless._runtime.threads import map_threads, run_in_parts
 from gapless.numbers import UNIT, gamma, length_of
+from gapless.problems.examples.over_targets import OverTargets
 from gapless.rows.second_moments import Columns, Sizes, columns, residuals, sized_residuals
 
 #: A column that varies by less than this part of its length is constant up to rounding.
 CONSTANT = 2.0**-44
 #: The sums of a gap are taken over 131,072 rows at a time; the bound on their rounding counts these parts.
 GAP_ROWS = 1 << 17
+#: Sums over some rows: those of `_Sums` and two more, X'u, the largest |x|^2, the largest |y|.
+Piece = tuple[np.ndarray, np.ndarray, float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class LeastSquares:
+class LeastSquares(OverTargets):
     """Rows X, targets Y (n, K), weights s > 0 (None: ones), penalties alpha (K,), and whether there is an offset.
 
     ``look`` raises where X is not finite, and is to be called where a sum is not, or before none is made; None: X is finite.
@@ -62,18 +65,6 @@ class LeastSquares:
         Y = Y if Y.flags.writeable else Y.copy()
         s = s if s is None or s.flags.writeable else s.copy()
         return cls(R.as_rows(X, 1.0 if offset else 0.0), Y, s, np.asarray(alpha, float), offset, n_jobs, look, common)
-
-    @property
-    def n(self) -> int:
-        return self.Y.shape[0]
-
-    @property
-    def d(self) -> int:
-        return R.n_features(self.rows)
-
-    @property
-    def K(self) -> int:
-        return self.Y.shape[1]
 
     @lazy
     def mass(self) -> float:
@@ -225,11 +216,15 @@ class LeastSquares:
 
         The bound on the rounding is that of `LinearProblem.rounding`, for the squared loss.
         """
+        return self.gap_of(w, self.gap_pieces(k, w, b, u))
+
+    def gap_pieces(self, k: int, w: np.ndarray, b: float, u: np.ndarray) -> list[Piece]:
+        """The sums of `gap`, over some rows each."""
         alpha, d = float(self.alpha[k]), self.d
         theta = np.append(w, b if self.offset else 0.0)
         length = length_of(theta)
 
-        def piece(start: int) -> tuple[np.ndarray, np.ndarray, float, float]:
+        def piece(start: int) -> Piece:
             stop = min(self.n, start + GAP_ROWS)
             rows, y, v = R.slice_rows(self.rows, start, stop), self.Y[start:stop, k], u[start:stop]
             c = np.full(stop - start, 1.0 / alpha) if self.s is None else self.s[start:stop] / alpha
@@ -246,12 +241,15 @@ class LeastSquares:
             return np.array(sums), R.combine(rows, v), float(norms2.max(initial=0.0)), float(np.abs(y).max(initial=0.0))
 
         starts = range(0, self.n, GAP_ROWS)
-        parts = map_threads(piece, starts, self.n_jobs)
+        return list(map_threads(piece, starts, self.n_jobs))
+
+    def gap_of(self, w: np.ndarray, parts: list[Piece]) -> Gap:
+        """P and D from the sums over all rows."""
         *totals, slopes, lengths = np.sum([part[0] for part in parts], axis=0).tolist()
         combined = np.sum([part[1] for part in parts], axis=0)[:-1]
         top, target = max(part[2] for part in parts), max(part[3] for part in parts)
         off = gamma(min(self.n, R.BLOCK_ROWS) + self.n / R.BLOCK_ROWS + 2) * lengths
-        return self._assembled(w, combined, _Sums(*totals), slopes, off, top, target, len(starts))
+        return self._assembled(w, combined, _Sums(*totals), slopes, off, top, target, len(parts))
 
     def own_gap(self, k: int, w: np.ndarray, b: float) -> tuple[Gap, np.ndarray] | None:
         """`gap` at the point whose residuals were measured last, with their own `dual_point`; the data is not read again.

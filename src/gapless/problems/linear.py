@@ -29,10 +29,11 @@ from gapless.losses.verbs import value
 from gapless.numbers import UNIT
 from gapless.problems import linear_sums as sums
 from gapless.problems.examples.hinge_band import HingeBand
+from gapless.problems.examples.hinge_barrier import HingeBarrier
 from gapless.problems.examples.hinge_sets import HingeSets, count_free
 from gapless.problems.examples.over_rows import OverRows
 from gapless.problems.linear_offset import bound_offset, find_best_offset, find_offset_interval
-from gapless.problems.linear_rounding import bound_rounding
+from gapless.problems.linear_rounding import add_rounding_sums, bound_rounding
 from gapless.problems.linear_sums import SLICE, LossAtScores, WeightedLoss, n_blocks, share_blocks, sum_blocks
 from gapless.rows.products import cut_for_two_reads, sum_in_block_order
 from gapless.rows.shape import to_copy_coordinates
@@ -105,11 +106,11 @@ class LinearProblem(OverRows):
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         """theta -> (w, b)"""
-        return theta[:-1], float(self.rows.constant * theta[-1])
+        return theta[:-1], float(self.constant * theta[-1])
 
     def join(self, w: np.ndarray, b: float) -> np.ndarray:
         """(w, b) -> theta"""
-        v = b / self.rows.constant if self.rows.constant else 0.0
+        v = b / self.constant if self.constant else 0.0
         return np.append(np.asarray(w, float), v)
 
     def mass_below(self, t: np.ndarray, end: float) -> float:
@@ -189,6 +190,10 @@ class LinearProblem(OverRows):
         """The active sets of the hinge that a pair suggests."""
         return HingeSets(self, theta, u, tick)
 
+    def new_barrier(self, start: np.ndarray | None = None) -> HingeBarrier:
+        """The iterates of interior point for the hinge, from a dual point ``start``."""
+        return HingeBarrier(self, start)
+
     def slopes_along(self, at: LossAtScores, along: np.ndarray, ts: Sequence[float]) -> list[tuple[float, float]]:
         """Slope and curvature of the loss at the scores z + t along, for each t."""
         return [self.derivatives_along(at, along, t)[1:] for t in ts]
@@ -249,7 +254,7 @@ class LinearProblem(OverRows):
         combined = self.combine(u) if combined is None else combined
         below = self.conjugate_sum(u) - self.penalty(combined)
         if self.free:
-            below -= self.offset_bound(primal) * abs(float(u.sum()))
+            below -= self.offset_bound(primal) * abs(self.sum(u))
         return below
 
     def gap(self, theta: np.ndarray, u: np.ndarray) -> float:
@@ -259,6 +264,10 @@ class LinearProblem(OverRows):
     def rounding(self, theta: np.ndarray, z: np.ndarray, u: np.ndarray, combined: np.ndarray, primal: float) -> float:
         """A bound on |computed - exact| of P - D."""
         return bound_rounding(self, theta, z, u, combined, primal)
+
+    def rounding_sums(self, theta: np.ndarray, z: np.ndarray, u: np.ndarray, unit: float) -> tuple[float, float, float]:
+        """The sums over the examples of `rounding`."""
+        return add_rounding_sums(self, theta, z, u, unit)
 
     # -- the free offset -----------------------------------------------------------------------------------------
 
@@ -275,6 +284,10 @@ class LinearProblem(OverRows):
         return find_offset_interval(self, z, near)
 
     # -- maps between w and u ------------------------------------------------------------------------------------
+
+    def zero_dual(self) -> np.ndarray:
+        """u = 0, which is feasible."""
+        return np.zeros(self.n)
 
     def dual_at(self, at: LossAtScores, out: np.ndarray | None = None) -> np.ndarray:
         """The dual point of the scores whose derivatives are at hand, repaired; into ``out``, which may be at.h."""
@@ -312,29 +325,42 @@ class LinearProblem(OverRows):
         """
         if not self.loss.of_margin:
             return u - u.mean() if self.free else u.copy()
-        bounded, out = self.loss.dual_ends[1] < np.inf, np.empty(self.n) if out is None else out
-        blocks = n_blocks(self.n)
-        share_blocks(lambda first, last: sums.move_into_box(u, self.y, self.c, bounded, out, first, last), blocks)
-        if not self.free:
-            return out
-        for _ in range(3):
+        out = self.pull_into_box(u, np.empty(self.n) if out is None else out)
+        for _ in range(3 if self.free else 0):
             r = float(out.sum())
             if r == 0.0:
                 break
-            rooms = np.empty((blocks, 2))
-            args = (out, self.y, self.c, bounded, r > 0.0)
-            share_blocks(lambda first, last: sums.add_room_to_move(*args, rooms, first, last), blocks)  # noqa: B023
-            inside, room = rooms.sum(axis=0).tolist()
+            inside, room = self.room_to_move(out, r > 0.0)
             inside_only = inside >= abs(r)
             total = inside if inside_only else room
             if total <= 0.0:
                 break
-            part = min(1.0, abs(r) / total)
-            share_blocks(
-                lambda first, last: sums.move_towards_balance(*args, inside_only, part, first, last),  # noqa: B023
-                blocks,
-            )
+            self.move_towards_balance(out, r > 0.0, inside_only, min(1.0, abs(r) / total))
         return out
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the box of u has an end on the side of y."""
+        return bool(self.loss.dual_ends[1] < np.inf)
+
+    def pull_into_box(self, u: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """The nearest point of the box, into ``out``."""
+        args = u, self.y, self.c, self.bounded, out
+        share_blocks(lambda first, last: sums.move_into_box(*args, first, last), n_blocks(self.n))
+        return out
+
+    def room_to_move(self, u: np.ndarray, lower: bool) -> tuple[float, float]:
+        """How far u can go down, or up: summed over the examples strictly inside their box, and over all."""
+        rooms = np.empty((n_blocks(self.n), 2))
+        args = u, self.y, self.c, self.bounded, lower, rooms
+        share_blocks(lambda first, last: sums.add_room_to_move(*args, first, last), len(rooms))
+        inside, room = rooms.sum(axis=0).tolist()
+        return inside, room
+
+    def move_towards_balance(self, u: np.ndarray, lower: bool, inside_only: bool, part: float) -> None:
+        """Move u down, or up, by this part of its room."""
+        args = u, self.y, self.c, self.bounded, lower, inside_only, part
+        share_blocks(lambda first, last: sums.move_towards_balance(*args, first, last), n_blocks(self.n))
 
     def scale_dual(self, u: np.ndarray) -> np.ndarray:
         """t u with the t in [0, 1] that lifts D highest: a rough dual point often is right but for its length."""

@@ -71,7 +71,7 @@ class Multinomial(OverRows):
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """theta -> (W, b)"""
-        return theta[:, :-1], self.rows.constant * theta[:, -1]
+        return theta[:, :-1], self.constant * theta[:, -1]
 
     def join(self, W: np.ndarray, b: np.ndarray) -> np.ndarray:
         """(W, b) -> theta"""
@@ -128,7 +128,7 @@ class Multinomial(OverRows):
         combined = self.combine(U) if combined is None else combined
         below = self.entropy(U) - self.penalty(combined)
         if self.free:
-            below -= self.offset_bound(primal) * float(np.abs(U.sum(axis=0)).sum())
+            below -= self.offset_bound(primal) * float(np.abs(self.column_sums(U)).sum())
         return below
 
     def offset_bound(self, primal: float) -> float:
@@ -273,18 +273,23 @@ class Multinomial(OverRows):
         """A bound on |computed - exact| of P - D; see `linear`. The loss changes by at most twice the largest score."""
         d = self.d + 1
         sums = gamma(BLOCK + 64)
-        norms = np.sqrt(self.norms2) * (1.0 + 1e-12)
+        costs, reach, total = self.rounding_sums(U)
         longest = float(np.sqrt(np.max(np.sum(theta * theta, axis=1))))
-        error = 2.0 * gamma(d + 3) * longest * float(self.c @ norms)
+        error = 2.0 * gamma(d + 3) * longest * costs
         error += (sums + 16 * UNIT) * self.loss_sum(Z) + gamma(d + 3) * self.penalty(theta)
-        combined_error = gamma(R.sum_length(self.rows)) * float(np.linalg.norm(np.abs(U).T @ norms))
+        combined_error = gamma(self.sum_length) * float(np.linalg.norm(reach))
         length = length_of(combined)
         error += combined_error * (length + 0.5 * combined_error) + gamma(self.K * d + 3) * 0.5 * length**2
-        error += (sums + 16 * UNIT) * self.entropy(U) + 64 * UNIT * self.K * float(self.c.sum())
+        error += (sums + 16 * UNIT) * self.entropy(U) + 64 * UNIT * self.K * self.sum(self.c)
         if self.free:
             bound = self.offset_bound(primal)
-            error += bound * (64 * UNIT * float(np.abs(U).sum()) + 1e-11 * float(np.abs(U.sum(axis=0)).sum()))
+            error += bound * (64 * UNIT * total + 1e-11 * float(np.abs(self.column_sums(U)).sum()))
         return error * (1.0 + 1e-10)
+
+    def rounding_sums(self, U: np.ndarray) -> tuple[float, np.ndarray, float]:
+        """Sums over the examples: c |x|, |u| |x| for each class, and |u|."""
+        norms, sizes = np.sqrt(self.norms2) * (1.0 + 1e-12), np.abs(U)
+        return float(self.c @ norms), sizes.T @ norms, float(sizes.sum())
 
 
 @compiled

@@ -11,6 +11,7 @@ from gapless import rows as R
 from gapless._runtime.cached import lazy
 from gapless.rows.copies.choose import best_copy
 from gapless.rows.products import curved_cost, sums_like_combine
+from gapless.rows.shape import base_length
 from gapless.rows.weighted_gram import gram_cost
 
 Tick = Callable[[], None] | None
@@ -27,6 +28,7 @@ class Taken(NamedTuple):
 class OverRows:
     """n examples of d features with an offset, and the sums over them that need the rows and a weight for each."""
 
+    one_by_one = True  #: a solver may visit the rows one by one, in an order of its own
     slice_rows = 1 << 20  #: rows that are numbered at a time: 8 MB
 
     rows: R.Rows
@@ -98,6 +100,16 @@ class OverRows:
         return self.__dict__.get("_fast_copy", self.rows)
 
     @property
+    def sum_length(self) -> float:
+        """The most terms that `combine` adds one after the other."""
+        return R.sum_length(self.rows)
+
+    @property
+    def base_length(self) -> float:
+        """By how much the rows that passes read are longer than the rows, in the terms of a product."""
+        return base_length(self.pass_rows)
+
+    @property
     def sums_like_combine(self) -> bool:
         """Whether X'g of `loss_and_gradient` is as near to the exact sum as `combine` is."""
         return sums_like_combine(self.pass_rows)
@@ -107,6 +119,10 @@ class OverRows:
     def new_vector(self) -> np.ndarray:
         """A vector to be filled."""
         return np.empty(self.n)
+
+    def equal_scores(self, z: float) -> np.ndarray:
+        """The same score for each example."""
+        return np.full(self.n, z)
 
     def sum(self, vector: np.ndarray) -> float:
         return float(vector.sum())

@@ -20,8 +20,9 @@ A handle that is recorded in the loop is copied by its ``copy()``, unless it com
                       `slopes_along` a step at several lengths; `dual_at`, `repair`, `dual`        0
                       `sample`: a smaller problem in memory, for a start
     `Band`, `Sets`    hinge: multipliers, who is inside the band, slopes; who is at 0, at c, free  0, but for sums of rows
+    `Barrier`         hinge: the iterates of interior point and their steps                        4 a step
     `SoftmaxExamples` the same for K scores: `move_to`, `slopes_along`, `move`, `hessian`
-    `LeastSquares`    `moments`, `residuals` (and their gradient), `triangle`                      1 each
+    `TargetExamples`  least squares: `moments`, `residuals` (and their gradient), `triangle`       1 each
     all of them       `primal`, `dual`, `rounding` for the certificate, `fetch` for the user       0
 
 Rules for who implements them.  A sum over blocks is added in the order of the blocks, not as they arrive: any number of
@@ -78,6 +79,18 @@ class Examples(Protocol):
     @property
     def R2(self) -> float:
         """The largest |x_i|^2, without the constant feature where the offset is free."""
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether a solver may visit the rows one by one: rows in memory. What does so asks for more than this protocol."""
+
+    @property
+    def sum_length(self) -> float:
+        """The most terms that `combine` adds one after the other: its rounding grows with that."""
+
+    @property
+    def base_length(self) -> float:
+        """By how much the terms of a product are longer than a row; 0, but for some copies."""
 
     @property
     def curve_cost(self) -> float:
@@ -188,6 +201,39 @@ class Sets(Protocol):
     def settled(self) -> bool: ...
 
 
+class Barrier(Protocol):
+    """The iterates of interior point for the hinge: alpha and t = c - alpha, s and xi, all above 0; and their steps."""
+
+    @property
+    def theta(self) -> np.ndarray:
+        """The theta to begin with."""
+
+    @property
+    def z(self) -> Handle: ...
+    @property
+    def u(self) -> Handle: ...
+
+    def look(self, theta: np.ndarray, tick: Tick = None) -> tuple[float, np.ndarray]:
+        """The scores z of theta and the dual point u; alpha s + t xi, summed, and sum u x."""
+
+    def weigh(self) -> Handle:
+        """The weights of the step's system."""
+
+    def right(self, centre: float | None, tick: Tick = None) -> np.ndarray:
+        """The data's part of the right-hand side: straight down (None), or to ``centre``, corrected by the last step."""
+
+    def look_along(self, step: np.ndarray, tick: Tick = None) -> None:
+        """The steps of alpha, s and xi that go with a step of theta."""
+
+    def reach(self) -> float:
+        """The longest step that keeps alpha, t, s and xi at 0 or above."""
+
+    def aim(self, reach: float) -> float:
+        """alpha s + t xi after such a step, summed."""
+
+    def move(self, length: float) -> None: ...
+
+
 class LinearExamples(Examples, Protocol):
     """One score for each example; see `problems/linear` for P and D."""
 
@@ -207,10 +253,13 @@ class LinearExamples(Examples, Protocol):
     def sums_like_combine(self) -> bool: ...
 
     def new_vector(self) -> Handle: ...
+    def equal_scores(self, z: float) -> Handle: ...
+    def zero_dual(self) -> Handle: ...
     def new_point(self) -> Any:
         """Room for scores z and the derivatives g = c l' and h = c l'' there: three handles."""
 
     def new_band(self, start: Handle | None = None, by_changes: bool = False) -> Band: ...
+    def new_barrier(self, start: Handle | None = None) -> Barrier: ...
     def count_free(self, u: Handle) -> int:
         """The examples strictly inside their box."""
 
@@ -236,6 +285,10 @@ class LinearExamples(Examples, Protocol):
     def penalty_along(self, theta: np.ndarray, step: np.ndarray) -> tuple[float, float]: ...
     def gradient(self, theta: np.ndarray, data_part: np.ndarray) -> np.ndarray: ...
     def offset_bound(self, primal: float) -> float: ...
+    def conjugate_sizes(self, u: Handle) -> float: ...
+    def rounding_sums(self, theta: np.ndarray, z: Handle, u: Handle, unit: float) -> tuple[float, float, float]:
+        """Sums over the examples: how far ``unit``, the error of a product, moves the loss; |u| |x|; and |u|."""
+
     def rounding(self, theta: np.ndarray, z: Handle, u: Handle, combined: np.ndarray, primal: float) -> float: ...
     def sample(self, m: int, order: np.ndarray | None = None) -> LinearExamples: ...
     def scale_costs(self, factor: float) -> LinearExamples:

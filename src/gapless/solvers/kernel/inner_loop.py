@@ -22,11 +22,15 @@ LANES = 128
 
 
 def take_pairs(K, pair_rows, diagonal, v, u, ends, allowed, wanted, most, kink=0.0) -> int:
-    """`smo_inner_loop` among the variables that are ``allowed`` to move. ``ends`` are the lower and the upper ones of the boxes;
+    """`smo_inner_loop` among the variables that are ``allowed`` to move: those of each of two equalities in turn, a few pairs at
+    a time, since what one side gains by more is lost when the other moves. ``ends`` are the lower and upper ones of the boxes;
     every box holds 0, inside where there is a ``kink``."""
     never = -3e38  # added to the v of a variable that cannot move: no such sum is the largest, in float32 neither
-    box = open_box(u, ends, allowed, diagonal, v, (kink, never))
-    return smo_inner_loop(K, pair_rows, v, u, *ends, box, (kink, never), wanted, most)
+    price = kink, never
+    boxes = [open_box(u, ends, side, diagonal, v, price) for side in allowed]
+    if len(boxes) == 1:
+        return smo_inner_loop(K, pair_rows, v, u, *ends, boxes[0], price, wanted, most)
+    return _alternate(K, pair_rows, v, u, *ends, np.stack(boxes), price, wanted, most)
 
 
 def open_box(u, ends, allowed, diagonal, v, price) -> np.ndarray:
@@ -167,3 +171,18 @@ def smo_inner_loop(K, pair_rows, v, u, low, high, box, price, wanted, most):
                 vs[j] = now
                 lanes[j] = max(lanes[j], now + can[j])
     return most
+
+
+@compiled
+def _alternate(K, pair_rows, v, u, low, high, boxes, price, wanted, most):
+    """Pairs of each side in turn, until neither has one that is out of order by more than ``wanted``."""
+    turn = 16  # pairs
+    done = 0
+    while done < most:
+        moved = 0
+        for side in range(boxes.shape[0]):
+            moved += smo_inner_loop(K, pair_rows, v, u, low, high, boxes[side], price, wanted, turn)
+        if moved == 0:
+            break
+        done += moved
+    return done

@@ -57,6 +57,7 @@ def smo(
     # Where the matrix of one working set is in memory, pairs cost less than the gap and the scores between two passes.
     closer = 3e-4 if isinstance(problem.gram, DenseGram) and problem.n <= KERNEL_THRESHOLDS.cold.rows else 0.1
     wanted, least, stalled = np.inf, np.inf, 0
+    best: tuple[np.ndarray, ApproximateScores] | None = None  # the point before the level's solution broke off
     while True:
         if rough is None:
             found = ApproximateScores(problem.scores(beta, loop.tick), np.zeros(problem.n_points))
@@ -69,6 +70,9 @@ def smo(
         loop.record(scalars, beta, primal, primal - gap, ends=False)
         if relative_gap(primal, primal - gap) <= loop.stop.relative_gap or gap <= problem.negligible_gap:
             return beta, found
+        if best is not None:
+            before = best[1].figures
+            return best if before is not None and before.gap < gap else (beta, found)
         if found.off.any():
             scores = refine_all(problem, beta, found, loop.tick)
             found = ApproximateScores(scores, np.zeros(problem.n_points))
@@ -89,7 +93,7 @@ def smo(
             nearer = max(nearer, 0.3 * wanted * loop.stop.relative_gap * abs(primal) / gap)
         wanted = max(min(0.25 * wanted, nearer), 0.5 * max(noise, enough * spread))
         if not solve_level(level, loop, wanted, random):
-            return beta, found
+            best = beta, found
         beta = problem.repair(level.sign * level.u)
 
 

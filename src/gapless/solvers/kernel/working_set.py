@@ -43,16 +43,16 @@ class WorkingSet:
 
     def solve(self, wanted: float, limits: WorkingSetLimits, tick: Tick) -> np.ndarray:
         """What u moves by, until no pair is out of order by more than ``wanted`` or the turns are over."""
-        most = limits.pairs_per_row * self.u.size // len(self.allowed)
+        most = limits.pairs_per_row * self.u.size
+        ends = self.low, self.high
         least, idle = np.inf, 0
-        for turn in range(limits.turns):
-            done = max([self._take_pairs(allowed, wanted, most) for allowed in self.allowed])
+        for _ in range(limits.turns):
+            done = take_pairs(
+                self.K, self.pair_rows, self.diagonal, self.v, self.u, ends, self.allowed, wanted, most, self.kink
+            )
             tick()
-            # With two equalities one side's pairs may end early while the other side's steps have moved its v.
-            if done == 0 or (done < most and len(self.allowed) == 1):
+            if done < most:
                 break
-            if len(self.allowed) > 1 and 8 * done < most and turn % 16 != 15:
-                continue  # few variables moved: more pairs of either side cost less than a factor
             if self.pair_rows is not None:
                 self.pair_rows.load(np.flatnonzero((self.u > self.low) & (self.u < self.high)), self.K)
             take_newton_steps(self.K, self.v, self.u, self.low, self.high, self.side, self.kink)
@@ -62,17 +62,3 @@ class WorkingSet:
             if idle > limits.idle_turns:
                 break
         return self.u - self.before
-
-    def _take_pairs(self, allowed: np.ndarray, wanted: float, most: int) -> int:
-        return take_pairs(
-            self.K,
-            self.pair_rows,
-            self.diagonal,
-            self.v,
-            self.u,
-            (self.low, self.high),
-            allowed,
-            wanted,
-            most,
-            self.kink,
-        )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless.problems.examples.protocol_targets import TargetExamples
 from gapless.problems.least_squares import LeastSquares
 from gapless.rows.second_moments import Columns, dense_tiles, typical_row
 from gapless.solvers.loop import Loop
@@ -45,7 +46,7 @@ class Clock(Loop):
 
 
 def refine(
-    problem: LeastSquares,
+    problem: TargetExamples,
     loop: Clock,
     W: np.ndarray,
     b: np.ndarray,

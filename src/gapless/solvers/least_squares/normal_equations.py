@@ -12,27 +12,25 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from gapless import rows as R
+from gapless.problems.examples.protocol_targets import TargetExamples
 from gapless.problems.least_squares import CONSTANT, LeastSquares
-from gapless.rows.second_moments import centre_of, columns_of, moments
+from gapless.rows.second_moments import columns_of
 from gapless.solvers.least_squares.answer import Answer, Clock, later, refine, roots_of_eigenvalues, write_centred
 from gapless.solvers.least_squares.thresholds import LEAST_SQUARES_THRESHOLDS
 
 
-def solve_by_cholesky(problem: LeastSquares, loop: Clock, tol: float) -> Answer | None:
+def solve_by_cholesky(problem: TargetExamples, loop: Clock, tol: float) -> Answer | None:
     d, K, mass = problem.d, problem.K, problem.mass
-    centre = centre_of(problem.rows) if problem.offset else np.zeros(d)
+    centre = problem.typical_row() if problem.offset else np.zeros(d)
     centre_y = problem.mean_y if problem.offset else np.zeros(K)
-    M = moments(problem.rows, problem.s, problem.Y, centre, centre_y, problem.n_jobs, loop.tick)
+    M = problem.moments(centre, centre_y, loop.tick)
     if problem.look is not None and not np.isfinite(M).all():
         problem.look()
     size = columns_of(centre, M[:d, -1], M[:d, :d].diagonal().copy(), mass)
-    lost = problem.offset and R.is_sparse(
-        problem.rows
-    )  # sparse rows are not shifted: a column that hardly varies is rounding
-    if lost and (size.centred < LEAST_SQUARES_THRESHOLDS.least_variation * size.raw).any():
+    # Sparse rows are not shifted: a column that hardly varies is rounding.
+    if problem.offset and problem.sparse and (size.centred < LEAST_SQUARES_THRESHOLDS.least_variation * size.raw).any():
         return None
-    problem.__dict__["columns"] = size
+    problem.know_columns(size)
     G, cross = M[:d, :d].copy(), M[:d, d : d + K].copy()
     if problem.offset:
         G -= np.outer(M[:d, -1], M[:d, -1] / mass)
@@ -63,7 +61,7 @@ def solve_small_by_cholesky(problem: LeastSquares, loop: Clock, tol: float) -> A
 
 
 def _factor_and_refine(
-    problem: LeastSquares, loop: Clock, G: np.ndarray, cross: np.ndarray, offset: np.ndarray, tol: float
+    problem: TargetExamples, loop: Clock, G: np.ndarray, cross: np.ndarray, offset: np.ndarray, tol: float
 ) -> Answer | None:
     """From the products of the centred columns with each other and with the targets; ``offset`` is the mean of the targets."""
     d, size = problem.d, problem.columns
@@ -101,7 +99,7 @@ def _factor_and_refine(
     W, b, fine = refine(problem, loop, W, b, correct, steps, tol, worst**-0.5)
     if not fine:
         return None
-    wanted = alphas[0] == 0.0 and not R.is_sparse(problem.rows) and d <= 500
+    wanted = alphas[0] == 0.0 and not problem.sparse and d <= 500
     singular = later(roots_of_eigenvalues, G) if wanted else None
     return Answer(W, b, "cholesky", "converged", 1, rank, worst**-0.5, singular)
 

@@ -9,9 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from gapless import rows as R
 from gapless.problems.least_squares import CONSTANT, LeastSquares
-from gapless.rows.second_moments import triangle
 from gapless.solvers.least_squares.answer import Answer, Clock, later, refine, write_centred
 from gapless.solvers.least_squares.thresholds import LEAST_SQUARES_THRESHOLDS
 
@@ -52,7 +50,7 @@ def solve_by_singular_values(problem: LeastSquares, loop: Clock, trusted: float,
     loop.reached = Answer(W, b, "svd", "converged", 1, rank, condition)
     W, b, _ = refine(problem, loop, W, b, correct, 2, 1.0, condition, centred=True)
     singular = None
-    if not R.is_sparse(problem.rows):  # those of diag(sigma) Vt diag(scale): the rest of A is rounding
+    if not problem.sparse:  # those of diag(sigma) Vt diag(scale): the rest of A is rounding
         inner = columns.sigma[:, None] * (columns.Vt * columns.scale)
         singular = later(partial(_singular_values, min(problem.n, problem.d)), _short(inner))
     weak = weak if condition > trusted else None
@@ -80,7 +78,7 @@ def _decompose(problem: LeastSquares, loop: Clock, whole: bool) -> _Columns:
         A /= scale
     else:
         centre = size.mean if problem.offset else None
-        T = triangle(problem.rows, problem.s, problem.Y, centre, problem.mean_y * problem.offset, scale, loop.tick)
+        T = problem.triangle(centre, problem.mean_y * problem.offset, scale, loop.tick)
         A, B = T[:d, :d], T[:d, d:]
     A[:, constant] = 0.0
     loop.tick()

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapless import rows as R
 from gapless.problems.least_squares import LeastSquares
 from gapless.solvers.least_squares.answer import Answer, Clock
 from gapless.solvers.least_squares.conjugate_gradients import solve_by_conjugate_gradients
@@ -43,11 +42,11 @@ def solve(problem: LeastSquares, loop: Clock, *, tol: float, trusted: float = 1e
 
 def _solve_by_shape(problem: LeastSquares, loop: Clock, tol: float, trusted: float, passes: int | None) -> Answer:
     n, d, limits = problem.n, problem.d, LEAST_SQUARES_THRESHOLDS
-    sparse = R.is_sparse(problem.rows)
-    small = n * d <= limits.dense_values and n * d * min(n, d) <= limits.svd_operations
+    sparse, at_hand = problem.sparse, problem.one_by_one
+    small = at_hand and n * d <= limits.dense_values and n * d * min(n, d) <= limits.svd_operations
     if problem.look is not None and (small or n < d):
         problem.look()
-    if sparse and d > limits.sparse_columns and n * d > limits.dense_values:
+    if at_hand and sparse and d > limits.sparse_columns and n * d > limits.dense_values:
         return solve_by_conjugate_gradients(problem, loop, tol, passes)
     if n - problem.offset < d:
         alike = (problem.alpha > 0.0).all() or not problem.alpha.any()

@@ -22,11 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._runtime.written import written
-from gapless.problems.constant import best_constant, best_constants
+from gapless.problems.constant import Constant, best_constant, best_constants
 from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
-from gapless.rows import is_sparse
-from gapless.rows.shape import n_stored
 from gapless.solvers.descent.as_solver import DESCENTS, gradient_fit
 from gapless.solvers.linear.active_set import active_set, affordable_work
 from gapless.solvers.linear.coordinate_descent import coordinate_descent
@@ -83,6 +81,8 @@ def solve(
         with loop.catch_end():
             _record_start(problem, loop, start)
             for name, run in _plan(problem, loop, Wishes(solver, start, seed, order, schedule)):
+                if name == "coordinate_descent" and not problem.one_by_one:
+                    continue
                 used.append(name)
                 run()
                 if loop.relative_gap <= stop.relative_gap or loop.n_iter >= stop.passes:
@@ -118,7 +118,7 @@ def solve_multinomial(
                 newton_softmax(problem, loop, begin)
         theta = np.zeros((problem.K, problem.d + 1))
         U = problem.zero_dual() if loop.best_u is None else loop.best_u
-        if _take_better_constant(problem, loop):
+        if _take_better_constant(partial(best_constants, problem), loop):
             assert loop.best_theta is not None
             own = problem.dual_from_primal(loop.best_theta)
             U = own if problem.dual(own, loop.best_primal) > loop.best_dual else U
@@ -132,7 +132,7 @@ def solve_multinomial(
 def _record_start(problem: LinearProblem, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
     """Record zero, and the point where an earlier fit ended: there is always a point to return."""
     # No loss is below 0, so that D(0) = 0.
-    loop.record(np.zeros(problem.d + 1), lambda: np.zeros(problem.n), problem.primal_at_zero(), 0.0, ends=False)
+    loop.record(np.zeros(problem.d + 1), problem.zero_dual, problem.primal_at_zero(), 0.0, ends=False)
     if not np.isfinite(problem.R2):
         loop.end("not_finite")
     if start is not None:
@@ -206,7 +206,7 @@ def _plan_hinge(
     if has_many_features(problem):
         patience = LIMITS.patient_passes_free if problem.free else LIMITS.patient_passes
         return [("coordinate_descent", partial(descend, give_up=patience)), go_on]
-    per_column = LIMITS.wide_rows_per_column if is_sparse(problem.rows) else LIMITS.square_rows_per_column
+    per_column = LIMITS.wide_rows_per_column if problem.sparse else LIMITS.square_rows_per_column
     if problem.n < per_column * problem.d and not small:
         # Few passes mostly do, and a step by matrices costs many of them.
         by_matrices: list[Step] = []
@@ -217,7 +217,7 @@ def _plan_hinge(
         # As many passes without progress as some steps of interior point cost.
         give_up = LIMITS.affordable_passes + min(problem.n, problem.d) // 10
         return [("coordinate_descent", partial(descend, give_up=give_up)), *by_matrices, go_on]
-    if is_sparse(problem.rows) and not small:
+    if problem.sparse and not small:
         # Where a few passes will do, nothing is faster; where they will not, they were a good start for Newton.
         return [hasty, go_on]
     names = ["semismooth", "interior_point" if can_solve(problem) else "coordinate_descent"]
@@ -230,7 +230,7 @@ def _plan_hinge(
 def _affordable_passes(problem: LinearProblem) -> float:
     """Passes of coordinate descent that cost as much as semismooth Newton's whole way, whose factors may cost many passes."""
     steps, side = 10.0, float(min(problem.n, problem.d + 1))
-    factor, a_pass = 0.03 * side**3, 3.0 * n_stored(problem.rows)  # ns
+    factor, a_pass = 0.03 * side**3, 3.0 * problem.stored  # ns
     return max(LIMITS.affordable_passes, steps * factor / max(a_pass, 1.0))
 
 
@@ -253,12 +253,12 @@ def _is_weak(problem: LinearProblem) -> bool:
     """The penalty rules the curvature: conjugate gradients end after an iteration or two."""
     if problem.free or problem.d > LIMITS.near_columns:
         return False
-    return float(problem.c @ problem.norms2) <= LIMITS.weak_curvature * problem.n
+    return problem.weigh_norms2(problem.c) <= LIMITS.weak_curvature * problem.n
 
 
 def has_many_features(problem: LinearProblem) -> bool:
     """Sparse, and too many columns for a matrix of them."""
-    return is_sparse(problem.rows) and problem.d > FACTORED_COLUMNS and problem.n > FACTORED_COLUMNS
+    return problem.sparse and problem.d > FACTORED_COLUMNS and problem.n > FACTORED_COLUMNS
 
 
 def passes_are_cheap(problem: LinearProblem) -> bool:
@@ -290,12 +290,12 @@ def _polish(problem: LinearProblem, loop: Loop, used: list[str]) -> list[str]:
     return ["active_set"] if loop.relative_gap < before else []
 
 
-def _take_better_constant(problem: LinearProblem | Multinomial, loop: Loop) -> bool:
-    """Put the best constant in the place of the best point, if the fit was stopped before it found a better one."""
+def _take_better_constant(best: Callable[[], Constant | None], loop: Loop) -> bool:
+    """Put the ``best`` constant in the place of the best point, if the fit was stopped before it found a better one."""
     least_gain = 1e-9  # of P: more than rounding
     if loop.status == "converged" or loop.relative_gap <= loop.stop.relative_gap:
         return False
-    constant = best_constants(problem) if isinstance(problem, Multinomial) else best_constant(problem)
+    constant = best()
     if constant is None or not constant.primal < loop.best_primal - least_gain * abs(loop.best_primal):
         return False
     loop.best_theta, loop.best_primal, loop.best_scores = constant.theta, constant.primal, None
@@ -308,12 +308,12 @@ def _final_status(loop: Loop) -> Status:
 
 def _finish(problem: LinearProblem, loop: Loop, solver: str) -> Solution:
     """The solution: the best primal and the best dual point, or a dual point made of the primal where that is better."""
-    if _take_better_constant(problem, loop):
+    if _take_better_constant(partial(best_constant, problem), loop):
         assert loop.best_theta is not None
-        loop.best_scores = np.full(problem.n, problem.rows.constant * loop.best_theta[-1])
+        loop.best_scores = problem.equal_scores(problem.constant * float(loop.best_theta[-1]))
     theta, u, scores, combined = loop.best_theta, loop.best_u, loop.best_scores, loop.best_combined
     if theta is None or u is None:
-        theta, u, scores, combined = np.zeros(problem.d + 1), np.zeros(problem.n), None, None
+        theta, u, scores, combined = np.zeros(problem.d + 1), problem.zero_dual(), None, None
     if loop.status not in (None, "converged", "not_finite") or (loop.status == "not_finite" and solver in DESCENTS):
         # Stopped early, the dual point is often the worse half of the pair: the primal's own may be better.
         own = problem.scale_dual(problem.dual_from_primal(theta, scores))
