@@ -27,9 +27,17 @@ from gapless.problems.multinomial import Multinomial
 
 def backend_for(X: Any, loss: Any = None) -> str:
     """The backend of a fit to X; ``loss`` is that of a linear classifier."""
-    if sparse.issparse(X) or (loss is not None and not has_vectors(type(loss))):
+    written_out = 150_000  # values, zeros included, 1.2 MB: products of zeros cost less than calls
+    if sparse.issparse(X) and (loss is None or loss.entropic or X.shape[0] * X.shape[1] > written_out):
+        return "numba"
+    if loss is not None and not has_vectors(type(loss)):
         return "numba"
     return choose_backend(*X.shape)
+
+
+def rows_for(backend: str, X: Any) -> Any:
+    """X as the backend reads it: numpy has no way for sparse rows."""
+    return X.toarray() if backend == "numpy" and sparse.issparse(X) else X
 
 
 def kernel_backend(X: Any, distinct: int) -> str:

@@ -50,18 +50,18 @@ def run_libsvm(problem: KernelDual, effort: Effort) -> Point | None:
     assert isinstance(problem.gram, HeldGram)
     K, c = problem.gram.whole, problem.c[:n]
     if problem.kind == "one_class":
-        engine, y = _silent(OneClassSVM, effort, nu=_share(problem.totals[0], c)), None
+        engine, y = make_silent(OneClassSVM, effort, nu=_share(problem.totals[0], c)), None
     elif problem.kind == "nu_svc":
-        engine, y = _silent(NuSVC, effort, nu=_share(problem.totals[1], c)), problem.sign
+        engine, y = make_silent(NuSVC, effort, nu=_share(problem.totals[1], c)), problem.sign
     elif problem.kind == "c_svc":
-        engine, y = _silent(SVC, effort, C=1.0), problem.sign
+        engine, y = make_silent(SVC, effort, C=1.0), problem.sign
     else:
         y = 0.5 * (problem.tau[:n] - problem.tau[n:])
         if problem.kind == "nu_svr":
-            engine = _silent(NuSVR, effort, C=1.0, nu=_share(problem.totals[1], c))
+            engine = make_silent(NuSVR, effort, C=1.0, nu=_share(problem.totals[1], c))
         else:
-            engine = _silent(SVR, effort, C=1.0, epsilon=problem.kink)
-    if not _fit(engine, K, y, c):
+            engine = make_silent(SVR, effort, C=1.0, epsilon=problem.kink)
+    if not run_engine(engine, K, y, c):
         return None
     u = np.zeros(n)
     u[engine.support_] = engine.dual_coef_[0]
@@ -93,8 +93,8 @@ def run_libsvm_on_pairs(
     K: np.ndarray, index: np.ndarray, c: np.ndarray, nu: float | None, effort: Effort
 ) -> PairPoints | None:
     """The points of all pairs of the classes ``index``; None where LIBSVM refuses. ``nu``: that of nu-SVC, None for C-SVC."""
-    engine = _silent(SVC, effort, C=1.0) if nu is None else _silent(NuSVC, effort, nu=nu)
-    if not _fit(engine, K, index, c):
+    engine = make_silent(SVC, effort, C=1.0) if nu is None else make_silent(NuSVC, effort, nu=nu)
+    if not run_engine(engine, K, index, c):
         return None
     coefficients = np.zeros((engine.classes_.size - 1, index.size))
     coefficients[:, engine.support_] = np.abs(engine.dual_coef_)
@@ -116,7 +116,7 @@ def _rescale(problem: KernelDual, beta: np.ndarray) -> np.ndarray:
     return beta * (problem.totals[1] / found) if problem.kind == "nu_svc" and found > 0.0 else beta
 
 
-def _fit(engine: Any, K: np.ndarray, y: np.ndarray | None, c: np.ndarray) -> bool:
+def run_engine(engine: Any, K: np.ndarray, y: np.ndarray | None, c: np.ndarray) -> bool:
     """Fit; False where LIBSVM refuses."""
     try:
         with config_context(assume_finite=bool(np.isfinite(K.sum())), skip_parameter_validation=True):
@@ -134,7 +134,7 @@ def _common_part(problem: KernelDual, beta: np.ndarray) -> np.ndarray:
     return np.tile(np.clip(missing - (np.cumsum(room) - room), 0.0, room), 2)
 
 
-def _silent(engine: type, effort: Effort, **parameters: Any) -> Any:
+def make_silent(engine: type, effort: Effort, **parameters: Any) -> Any:
     """An estimator on a matrix that says nothing."""
     return _without_warning(engine)(
         kernel="precomputed", tol=effort.violation, max_iter=effort.steps, shrinking=True, cache_size=100, **parameters
