@@ -199,8 +199,8 @@ def test_a_matrix_that_cannot_fit_says_what_it_needs():
 
 
 def test_a_fit_that_is_stopped_is_usable_and_says_how_far_it_is():
-    Z = rng.normal(size=(1600, 5))
-    labels = np.where(Z[:, 0] + rng.normal(size=1600) > 0, 1, 0)
+    Z = rng.normal(size=(600, 5))
+    labels = np.where(Z[:, 0] + rng.normal(size=600) > 0, 1, 0)
     with pytest.warns(ConvergenceWarning, match="SVC stopped at max_iter=1"):
         model = SVC(C=100.0, tol=1e-12, max_iter=1).fit(Z, labels)
     assert model.status_ == "max_iter"

@@ -198,8 +198,8 @@ def test_scaling_by_powers_of_two_scales_the_model():
     X, y = load("breast_cancer_scaled")
     for loss in LOSSES:
         for k in (-12, 9):
-            plain = model(loss, C=0.5).fit(X, y)
-            scaled = model(loss, C=0.5 / 4.0**k).fit(X * 2.0**k, y)
+            plain = model(loss, C=0.5, tol=1e-10).fit(X, y)
+            scaled = model(loss, C=0.5 / 4.0**k, tol=1e-10).fit(X * 2.0**k, y)
             np.testing.assert_allclose(scaled.coef_ * 2.0**k, plain.coef_, rtol=1e-6, atol=1e-9)
             np.testing.assert_allclose(scaled.intercept_, plain.intercept_, rtol=1e-6, atol=1e-8)
 
@@ -208,7 +208,7 @@ def test_a_shift_of_the_columns_only_moves_a_free_offset():
     X, y = load("breast_cancer_scaled")
     shift = np.linspace(-5, 5, X.shape[1])
     for loss in LOSSES:
-        plain, moved = model(loss).fit(X, y), model(loss).fit(X + shift, y)
+        plain, moved = model(loss, tol=1e-10).fit(X, y), model(loss, tol=1e-10).fit(X + shift, y)
         np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=1e-6, atol=1e-8)
         np.testing.assert_allclose(moved.intercept_, plain.intercept_ - plain.coef_ @ shift, rtol=1e-6, atol=1e-7)
 

@@ -149,5 +149,8 @@ def test_sparse_rows_and_forced_solvers_run_on_kernels():
     from scipy import sparse
 
     X, y = draw(9, 100, 5, 2)
-    assert gapless.LinearSVC().fit(sparse.csr_matrix(X), y).certificate_.backend != "cpu numpy"
+    assert gapless.LinearSVC().fit(sparse.csr_matrix(X), y).certificate_.backend == "cpu numpy"  # written out
+    assert gapless.LogisticRegression().fit(sparse.csr_matrix(X), y).certificate_.backend != "cpu numpy"
+    wide = sparse.csr_matrix((X[:, 0], (np.arange(100), np.arange(100))), shape=(100, 1_501))
+    assert gapless.LinearSVC().fit(wide, y).certificate_.backend != "cpu numpy"
     assert gapless.LinearSVC(solver="coordinate_descent").fit(X, y).certificate_.backend != "cpu numpy"

@@ -322,5 +322,5 @@ def test_the_key_of_a_kernel_covers_what_its_module_imports():
             assert kernel_keys.imports(module) == wanted, module
             found += len(wanted)
     assert found > 100
-    assert "gapless.problems.linear" in kernel_keys.imports("gapless.solvers.linear.newton")
+    assert "gapless.problems.examples.protocol" in kernel_keys.imports("gapless.solvers.linear.newton")
     assert "gapless.solvers.tree.column" in kernel_keys.imports("gapless.solvers.tree.grow")

@@ -27,17 +27,30 @@ from gapless.problems.multinomial import Multinomial
 
 def backend_for(X: Any, loss: Any = None) -> str:
     """The backend of a fit to X; ``loss`` is that of a linear classifier."""
-    if sparse.issparse(X) or (loss is not None and not has_vectors(type(loss))):
+    written_out = 150_000  # values, zeros included, 1.2 MB: products of zeros cost less than calls
+    if sparse.issparse(X) and (loss is None or loss.entropic or X.shape[0] * X.shape[1] > written_out):
+        return "numba"
+    if loss is not None and not has_vectors(type(loss)):
         return "numba"
     return choose_backend(*X.shape)
 
 
-def kernel_backend(X: Any, distinct: int) -> str:
-    """The backend of a kernel machine's fit to X, of so many distinct rows."""
-    # Rows whose matrix takes milliseconds and 32 MB; on more of them LIBSVM needs longer than working sets do.
+def rows_for(backend: str, X: Any) -> Any:
+    """X as the backend reads it: numpy has no way for sparse rows."""
+    return X.toarray() if backend == "numpy" and sparse.issparse(X) else X
+
+
+def kernel_backend(X: Any, distinct: int, largest: int, nu_form: bool) -> str:
+    """The backend of a kernel machine's fit to X, of so many distinct rows, and so many rows of its largest problem."""
+    # Rows whose matrix takes milliseconds and 32 MB ...
     most_rows = 2_000
+    # ... and rows of a problem beyond which LIBSVM needs twice the time of working sets where C is large; in the nu forms, which
+    # have two equalities, it needs less.
+    most_of_problem = 2_000 if nu_form else 700
     found = backend_for(X)
-    return "numba" if found == "numpy" and get_config()["backend"] == "auto" and distinct > most_rows else found
+    if get_config()["backend"] != "auto":
+        return found
+    return found if distinct <= most_rows and largest <= most_of_problem else "numba"
 
 
 def kernel_predictor(kernel: Any, X: Any, vectors: Any) -> Callable[..., np.ndarray]:

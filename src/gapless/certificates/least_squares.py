@@ -319,15 +319,17 @@ class LeastSquaresCertificate(BaseCertificate):
         return names, [[getattr(target, name) for name in names] for target in self.targets[:50]]
 
 
-def target_fingerprint(X: Any, Y: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
+def target_fingerprint(
+    X: Any, Y: np.ndarray, weights: np.ndarray | None, *, hashes: np.ndarray | None = None
+) -> dict[str, Any]:
     """The "fingerprint" block where the targets are numbers: their float64 bytes stand for the labels.
 
-    Weights of None are ones.
+    Weights of None are ones; ``hashes`` may hold ``row_hashes(X)``.
     """
     return {
         "n_rows": int(X.shape[0]),
         "n_features": int(X.shape[1]),
-        "rows": digest_of_rows(X),
+        "rows": digest_of_rows(X) if hashes is None else digest(hashes, "<u8"),
         "labels": digest(Y + 0.0, "<f8"),
         "weights": digest_of_ones(X.shape[0]) if weights is None else digest(weights + 0.0, "<f8"),
     }

@@ -16,9 +16,8 @@ from scipy import sparse
 from gapless import kernels
 from gapless._runtime.clock import now
 from gapless._runtime.threads import in_background
-from gapless._runtime.written import written
 from gapless.backends.choose import kernel_backend
-from gapless.backends.numpy.kernel_gram import HeldGram, hold_matrix, hold_rows
+from gapless.backends.numpy.kernel_gram import HeldGram, hold_distinct, hold_matrix, hold_rows
 from gapless.backends.numpy.kernel_libsvm import PairPoints, effort_for, run_libsvm_on_pairs
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import target_fingerprint
@@ -33,7 +32,7 @@ from gapless.gram.class_pairs import PairwiseGram
 from gapless.gram.dense import DenseGram, PartOfDense
 from gapless.gram.tiles import RowTiles
 from gapless.kernels.named import named_kernel
-from gapless.kernels.positive import MOST_ROWS, PositiveProof, prove_positive
+from gapless.kernels.positive import MOST_ROWS, PositiveProof, prove_positive, symmetric_part
 from gapless.rows.hashes import row_hashes
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.loop import Stop, Watch
@@ -162,16 +161,18 @@ def encode_kernel(
     cost = costs(request.C if math.isfinite(request.C) else 1.0, weights, class_weight, index)
     if cost.c.size == 0 and n:
         raise ValueError("Invalid input - all samples have zero or negative weights.")
-    given = X
-    marks = in_background(lambda: _fingerprint(given, labels, targets, sample_weight, weights))
+    given, hashes = X, None
     matrix = request.kernel == "precomputed" or callable(request.kernel)
     groups = None
     if not matrix:
         X = _dense_where_small(X)
-        groups = _find_groups(request, X, index if targets is None else targets, weights, class_weight, cost)
+        hashes = _hash_where_groupable(request, X, index, class_weight, cost)
+    marks = in_background(lambda: _fingerprint(given, labels, targets, sample_weight, weights, hashes))
+    if hashes is not None:
+        groups = _find_groups(request, hashes, index if targets is None else targets, weights, class_weight, cost)
     backend = "numba"
     if small and not math.isinf(request.C):
-        backend = kernel_backend(X, cost.c.size if groups is None else groups.first.size)
+        backend = _choose_backend(request, X, cost, index, groups)
     kernel, X, proved, centre = _resolve_kernel(request, X, cost, weights, matrix, groups, backend == "numpy")
     # The problem is solved with the matrix as it is; the certificate is about K + shift I.
     whole: Gram
@@ -179,7 +180,7 @@ def encode_kernel(
     if backend == "numpy" and groups is not None and labels is not None and labels.n_classes > 2:
         groups = groups.sort_by(cost.take(index))
     if backend == "numpy":
-        whole = hold_matrix(kernels.Precomputed(), X) if matrix else _hold_distinct(kernel, X, groups, centre)
+        whole = hold_matrix(kernels.Precomputed(), X) if matrix else hold_distinct(kernel, X, groups, centre)
         judged = hold_matrix(kernel, X) if matrix and kernel.shift else whole
     else:
         whole = build_gram(kernels.Precomputed() if matrix else kernel, X, request.cache_bytes, centre)
@@ -245,7 +246,7 @@ def start_pairs(request: KernelRequest, encoded: EncodedKernel, shared: SharedRo
         gram, index, c = shared.gram, data.index[shared.groups.first], shared.groups.c
     if not isinstance(gram, HeldGram) or len(encoded.pairs) < 2 or data.start is not None:
         return None
-    largest = int(np.sort(np.bincount(index))[-2:].sum())
+    largest = _largest_problem(request, index)
     effort = effort_for(request.stop.relative_gap, 1.0, largest, request.stop.passes, len(encoded.pairs))
     return run_libsvm_on_pairs(gram.whole, index, c, None if request.kind == "c_svc" else request.nu, effort)
 
@@ -300,19 +301,14 @@ def _refuse_masking_weights(request: KernelRequest, y: Any, sample_weight: Any, 
         raise ValueError("Invalid input - all samples with positive weights belong to the same class")
 
 
-def _fingerprint(X: Any, labels: Labels | None, targets: Any, given: Any, weights: np.ndarray) -> dict[str, Any]:
-    """The hashes of rows, labels or targets, and of the weights where some were given."""
+def _fingerprint(
+    X: Any, labels: Labels | None, targets: Any, given: Any, weights: np.ndarray, hashes: np.ndarray | None
+) -> dict[str, Any]:
+    """The hashes of rows, labels or targets, and of the weights where some were given; ``hashes``: those of the rows."""
     if labels is not None:
-        return fingerprint(X, labels.index, None if given is None else weights)
+        return fingerprint(X, labels.index, None if given is None else weights, hashes=hashes)
     values = np.zeros((X.shape[0], 1)) if targets is None else targets[:, None]
-    return target_fingerprint(X, values, np.asarray(weights))
-
-
-def _hold_distinct(kernel: Any, X: Any, groups: EqualRows | None, centre: np.ndarray | None) -> HeldGram:
-    """The matrix of the distinct rows, for all rows."""
-    if groups is None:
-        return hold_rows(kernel, X, centre)
-    return hold_rows(kernel, X[groups.first], centre).part(groups.group)
+    return target_fingerprint(X, values, np.asarray(weights), hashes=hashes)
 
 
 def _class_pairs(labels: Labels | None, data: KernelRows) -> list[ClassPair]:
@@ -331,20 +327,38 @@ def _dense_where_small(X: Any) -> Any:
     return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= small_values else X
 
 
+def _hash_where_groupable(
+    request: KernelRequest, X: Any, index: np.ndarray, class_weight: np.ndarray, cost: Costs
+) -> np.ndarray | None:
+    """The hashes of all rows, where it costs little to look for equal ones."""
+    largest = _largest_problem(request, cost.take(index))
+    if not (class_weight > 0.0).all() or not is_groupable(cost.c.size, X.shape[1], largest):
+        return None
+    return row_hashes(X)
+
+
+def _largest_problem(request: KernelRequest, index: np.ndarray) -> int:
+    """The rows of the largest problem: those of the two largest classes, where there are classes."""
+    return int(np.sort(np.bincount(index))[-2:].sum()) if request.kind in ("c_svc", "nu_svc") else index.size
+
+
+def _choose_backend(request: KernelRequest, X: Any, cost: Costs, index: np.ndarray, groups: EqualRows | None) -> str:
+    """The backend by the number of distinct rows: equal problems go the same way, however often a row is written."""
+    own = cost.take(index)
+    own = own if groups is None else own[groups.first]
+    return kernel_backend(X, own.size, _largest_problem(request, own), request.kind in ("nu_svc", "nu_svr"))
+
+
 def _find_groups(
-    request: KernelRequest, X: Any, labels: np.ndarray, weights: np.ndarray, class_weight: np.ndarray, cost: Costs
-) -> EqualRows | None:
-    """The distinct rows of all problems, with the costs of their whole weights; None where there are many.
+    request: KernelRequest, hashes: np.ndarray, labels: np.ndarray, weights: np.ndarray, class_weight: np.ndarray,
+    cost: Costs,
+) -> EqualRows:  # fmt: skip
+    """The distinct rows of all problems, with the costs of their whole weights.
 
     Width and centre of the kernel come from these, so that equal problems have equal matrices to the last bit.
     """
     own = cost.take(labels)
-    largest = (
-        int(np.sort(np.bincount(own))[-2:].sum()) if request.kind in ("c_svc", "nu_svc") and own.size else own.size
-    )
-    if not (class_weight > 0.0).all() or not is_groupable(cost.c.size, X.shape[1], largest):
-        return None
-    groups = find_equal_rows(row_hashes(X if cost.rows is None else X[cost.rows]), own, cost.c)
+    groups = find_equal_rows(cost.take(hashes), own, cost.c)
     of_class = class_weight[own[groups.first]] if class_weight.size > 1 else class_weight[0]
     C = request.C if math.isfinite(request.C) else 1.0
     return replace(groups, c=(C * np.bincount(groups.group, cost.take(weights))) * of_class)
@@ -383,18 +397,3 @@ def _resolve_kernel(
         known = prove_positive(made.block(every, every))
         known = known if known.shift == 0.0 else known._replace(shift=None)
     return kernel, rows, known, centre
-
-
-def symmetric_part(K: np.ndarray) -> np.ndarray:
-    """K itself where it is symmetric; its symmetric part where it differs by rounding; ValueError where it differs by more."""
-    off = np.abs(K - K.T)
-    most = float(off.max(initial=0.0))
-    if most == 0.0:
-        return K
-    if most > 1e-7 * float(np.abs(K).max(initial=0.0)):
-        i, j = (int(k) for k in np.unravel_index(int(off.argmax()), off.shape))
-        raise ValueError(
-            f"Precomputed matrix must be symmetric: K[{i}, {j}] = {written(K[i, j])} and K[{j}, {i}] = {written(K[j, i])}. "
-            "A kernel K(x, z) does not depend on the order of x and z."
-        )
-    return 0.5 * (K + K.T)

@@ -87,8 +87,9 @@ def fit_subproblem(
     else:
         exact = groups is None and data.pairwise is None
         solution = solve_kernel(small, stop, start=start, watch=data.watch, positive=proved, exact=exact)
-    if groups is not None or data.judged is not data.gram:
+    if data.judged is not data.gram:
         problem = build_dual(request, data, inside, data.cost.c[inside], pair, data.judged, hold=False)
+    if groups is not None or data.judged is not data.gram:
         solution = _on_all_rows(data, problem, solution, groups)
     assert solution.scores is not None
     if solution.status not in ("converged", "stalled"):

@@ -16,7 +16,7 @@ from gapless import losses
 from gapless._runtime.backend import use_backend
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import map_threads
-from gapless.backends.choose import backend_for
+from gapless.backends.choose import backend_for, rows_for
 from gapless.certificates.linear import assemble
 from gapless.certificates.model_document import problem_block, statement
 from gapless.encode.labels import Labels
@@ -58,7 +58,7 @@ def fit_linear(
     def fit_on(backend: str) -> LinearFit:
         with use_backend(backend):
             with frame.running():
-                data = encode_linear(request, X, y, sample_weight, start, watch)
+                data = encode_linear(request, rows_for(backend, X), y, sample_weight, start, watch)
                 softmax = request.loss == "logistic" and data.labels.n_classes > 2
                 own = replace(request, loss="softmax") if softmax else request
                 parts = fit_parts(own, data, frame)

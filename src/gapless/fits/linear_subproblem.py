@@ -12,6 +12,7 @@ import numpy as np
 from gapless import losses
 from gapless.backends.choose import linear_problem, multinomial_problem
 from gapless.backends.numpy.linear_classes import newton_of_classes, suits_all_at_once
+from gapless.backends.numpy.linear_libsvm import libsvm_of_classes, suits_libsvm
 from gapless.certificates.subproblem import Subproblem, certify
 from gapless.problems.constant import separate_equal_constants
 from gapless.problems.linear import LinearProblem
@@ -39,17 +40,24 @@ class LinearSubproblemFit:
 
 
 def solve_classes_at_once(request: LinearRequest, data: LinearRows, frame: Frame) -> dict[int, Solution]:
-    """Solve the problems of one class against the rest together, where they are small and many; those that converged."""
+    """Solve small problems in one go where there is a way: the solutions of the classes that converged."""
     positives = data.labels.positives
     fresh = data.shared is None and math.isfinite(request.C) and request.solver == "auto"
-    if len(positives) <= 2 or not fresh or request.loss != "squared_hinge":
+    if not fresh or request.loss not in ("hinge", "squared_hinge"):
+        return {}
+    hinge = request.loss == "hinge"
+    if not hinge and len(positives) <= 2:
         return {}
     _, small = _build_class(request, data, 0)
-    if not suits_all_at_once(small, len(positives)) or _read_start(data, small.d, len(positives)) is not None:
+    stop = frame.share_time()
+    suited = suits_libsvm(small, stop) if hinge else suits_all_at_once(small, len(positives))
+    if not suited or _read_start(data, small.d, len(positives)) is not None:
         return {}
     index = data.index if data.groups is None else data.index[data.groups.first]
     signs = np.where(index[:, None] == np.array(positives), 1.0, -1.0)
-    return newton_of_classes(small, signs, frame.share_time(), data.watch)
+    if hinge:
+        return libsvm_of_classes(small, signs, data.order, stop, data.watch)
+    return newton_of_classes(small, signs, stop, data.watch)
 
 
 def fit_class(
@@ -71,7 +79,7 @@ def fit_class(
     combined = solution.combined if data.groups is None else None
     if combined is None and solved is not None and data.groups is None:
         combined = problem.combine(solution.u)  # feasible already
-    elif combined is None:
+    if combined is None:
         u = problem.repair(data.expand(solution.u))
         if kept is not None and data.groups is None and np.array_equal(u, solution.u):
             combined = kept.combined

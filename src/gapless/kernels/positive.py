@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapless._runtime.written import written
 from gapless.numbers import UNIT
 
 #: The largest shift, against the largest diagonal value: what single precision loses.
@@ -53,3 +54,18 @@ def _factors(K: np.ndarray, add: float) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+def symmetric_part(K: np.ndarray) -> np.ndarray:
+    """K itself where it is symmetric; its symmetric part where it differs by rounding; ValueError where it differs by more."""
+    off = np.abs(K - K.T)
+    most = float(off.max(initial=0.0))
+    if most == 0.0:
+        return K
+    if most > 1e-7 * float(np.abs(K).max(initial=0.0)):
+        i, j = (int(k) for k in np.unravel_index(int(off.argmax()), off.shape))
+        raise ValueError(
+            f"Precomputed matrix must be symmetric: K[{i}, {j}] = {written(K[i, j])} and K[{j}, {i}] = {written(K[j, i])}. "
+            "A kernel K(x, z) does not depend on the order of x and z."
+        )
+    return 0.5 * (K + K.T)

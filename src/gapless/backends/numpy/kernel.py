@@ -36,13 +36,12 @@ def solve_small(
     search = _Search(problem, Loop(stop, watch), positive, exact)
     with np.errstate(all="ignore"):
         status = search.run(start, point)
-    loop, beta, scores, figures = search.loop, search.beta, search.scores, search.figures
     if status is None and not search.done:
         return search.go_on(watch)
-    if status is None and not positive:
-        status = "stalled"
-    ended: Status = status or "converged"
-    return Solution(figures.scalars, beta, ended, loop.n_iter, loop.seconds, search.solver, loop.history, scores)
+    loop, ended = search.loop, status or "converged"
+    return Solution(
+        search.figures.scalars, search.beta, ended, loop.n_iter, loop.seconds, search.solver, loop.history, search.scores
+    )  # fmt: skip
 
 
 class _Search:
@@ -52,9 +51,7 @@ class _Search:
         self.problem, self.loop, self.positive, self.exact = problem, loop, positive, exact
         self.steps: list[str] = []  #: what took part, in order
         self.done = False
-        self.take(problem.start())
-        #: What a violation is measured in: the margin of C-SVC, else the spread of the kinks.
-        self.unit = 1.0 if problem.kind == "c_svc" else float(np.std(problem.kinks(self.scores)))
+        self.taken = False
 
     @property
     def solver(self) -> str:
@@ -65,15 +62,15 @@ class _Search:
         self.beta = beta
         self.scores = self.problem.scores(beta) if scores is None else scores
         self.figures: KernelFigures = evaluate_point(self.problem, beta, self.scores)
+        self.taken = True
 
     def run(self, start: np.ndarray | None, point: Point | None) -> Status | None:
         """Go to the gap; the status where the loop ended the fit."""
         loop, problem = self.loop, self.problem
         try:
             if not np.isfinite(problem.R2):
-                loop.record(np.zeros(2), self.beta, np.inf, -np.inf, ends=False)
                 loop.end("not_finite")
-            self._note()
+            loop.tick()
             if not self.positive:
                 self._violate_little(point)
                 return None
@@ -81,7 +78,7 @@ class _Search:
                 self._improve(problem.repair(start))
                 self.done = self._reaches() or self._polish()
             for violation in (loop.stop.relative_gap, 0.0):
-                if self.done or self._reaches():
+                if self.done or (self.taken and self._reaches()):
                     break
                 found = self._ask(violation) if point is None else point
                 point = None
@@ -101,14 +98,16 @@ class _Search:
             pass
         except KeyboardInterrupt:
             loop.interrupt()
-        if loop.best_u is not None:
-            self.take(problem.repair(loop.best_u))
+        if loop.best_u is not None or not self.taken:
+            self.take(problem.start() if loop.best_u is None else problem.repair(loop.best_u))
         return loop.status
 
     def _ask(self, violation: float) -> Point | None:
         """LIBSVM's point, down to a violation in units of the scores."""
-        left = self.loop.stop.passes - self.loop.n_iter
-        return run_libsvm(self.problem, effort_for(violation, self.unit, self.problem.n, left))
+        problem, left = self.problem, self.loop.stop.passes - self.loop.n_iter
+        # What a violation is measured in: the margin of C-SVC, else the spread of the kinks.
+        unit = 1.0 if problem.kind == "c_svc" else float(np.std(problem.kinks(problem.scores(problem.start()))))
+        return run_libsvm(problem, effort_for(violation, unit, problem.n, left))
 
     def _count(self, found: Point) -> None:
         self.loop.advance(found.passes)
@@ -120,10 +119,10 @@ class _Search:
 
     def _improve(self, beta: np.ndarray) -> None:
         """Take a point where it is better."""
-        before = self.beta, self.scores, self.figures
+        before = (self.beta, self.scores, self.figures) if self.taken else None
         self.take(beta)
         self._note()
-        if not self.figures.gap < before[2].gap:
+        if before is not None and not self.figures.gap < before[2].gap:
             self.beta, self.scores, self.figures = before
 
     def _reaches(self, wanted: float | None = None) -> bool:
@@ -156,9 +155,10 @@ class _Search:
     def go_on(self, watch: Watch) -> Solution:
         """Pairs go on from the point that was reached."""
         loop, stop = self.loop, self.loop.stop
+        start = self.beta if self.taken else None
         left = None if stop.seconds is None else max(0.0, stop.seconds - loop.seconds)
         found = solve_kernel(
-            self.problem, replace(stop, passes=max(1, stop.passes - loop.n_iter), seconds=left), start=self.beta,
+            self.problem, replace(stop, passes=max(1, stop.passes - loop.n_iter), seconds=left), start=start,
             watch=watch, positive=self.positive, exact=self.exact,
         )  # fmt: skip
         return replace(

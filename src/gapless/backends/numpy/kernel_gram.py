@@ -6,10 +6,13 @@ BLAS runs on one thread in a fit, so that the bits are the same for any number o
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from gapless._runtime.cached import lazy
+from gapless.encode.equal_rows import EqualRows
 from gapless.gram.blocks import Gram
 from gapless.kernels.linear import Linear
 from gapless.kernels.rbf import squared_distances
@@ -64,8 +67,22 @@ class HeldGram(Gram):
         own = self._place(np.asarray(rows))
         if at is not None:
             return self.K[np.ix_(self._place(np.asarray(at)), own)] @ coefficients
+        if self._runs is not None:
+            return np.concatenate([self.K[:, run][own].T @ coefficients for run in self._runs])
+        if 3 * len(own) > len(self.K) and np.ndim(coefficients) == 1:  # to read all rows costs less than to copy these
+            return self._own(self.K @ np.bincount(own, coefficients, minlength=len(self.K)))
         # Whole rows lie side by side in memory: numbers that nobody asked for cost less than picking the others out.
         return self._own(self.K[own].T @ coefficients)
+
+    @lazy
+    def _runs(self) -> list[slice] | None:
+        """The rows as one or two runs of the matrix: those of a pair of classes; None where they are not."""
+        if self.index is None or not self.index.size:
+            return None
+        cuts = [0, *(np.flatnonzero(np.diff(self.index) != 1) + 1), self.index.size]
+        if len(cuts) > 3:
+            return None
+        return [slice(int(self.index[a]), int(self.index[b - 1]) + 1) for a, b in pairwise(cuts)]
 
     def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
         if self.norms2.size == 0 or self.kernel.of_distances:
@@ -100,6 +117,13 @@ def hold_rows(kernel: Any, X: np.ndarray, centre: np.ndarray | None = None) -> H
             K[end:, start:end] = strip[:, end - start :].T
     np.fill_diagonal(K, kernel.diagonal(norms2))
     return HeldGram(kernel, K, kernel.error(d, largest), relative, norms2)
+
+
+def hold_distinct(kernel: Any, X: np.ndarray, groups: EqualRows | None, centre: np.ndarray | None) -> HeldGram:
+    """The matrix of the distinct rows, for all rows."""
+    if groups is None:
+        return hold_rows(kernel, X, centre)
+    return hold_rows(kernel, X[groups.first], centre).part(groups.group)
 
 
 def hold_matrix(kernel: Any, K: np.ndarray) -> HeldGram:

@@ -37,11 +37,19 @@ class Point(NamedTuple):
 
 
 def effort_for(gap: float, unit: float, variables: int, passes: int, problems: int = 1) -> Effort:
-    """What LIBSVM is asked for: the relative gap is of the size of the violation in units of the scores."""
-    least_violation = 1e-5  # in units of the scores: LIBSVM holds its matrix in single precision
+    """What LIBSVM is asked for; ``unit``: the size of scores.
+
+    The relative gap is some 0.1 to 10 times the violation. On few variables steps cost less than the polish that a wider gap
+    needs, on many the polish costs less; of many problems only some need it.
+    """
+    few, least_violation = 600, 1e-5  # in units of the scores: LIBSVM holds its matrix in single precision
+    many = 10  # problems
+    share = 3.0 if variables > few else 1.0 if problems > many else 0.1
     visits = 1.5e8  # variables looked at in all steps: some 0.2 s
     most = max(2_000, int(visits / (max(variables, 1) * problems)))
-    return Effort(unit * min(max(gap, least_violation), 1e-2), max(1, min(most, passes * variables)))
+    return Effort(
+        max(unit, 1e-300) * min(max(share * gap, least_violation), 1e-2), max(1, min(most, passes * variables))
+    )
 
 
 def run_libsvm(problem: KernelDual, effort: Effort) -> Point | None:
@@ -50,18 +58,18 @@ def run_libsvm(problem: KernelDual, effort: Effort) -> Point | None:
     assert isinstance(problem.gram, HeldGram)
     K, c = problem.gram.whole, problem.c[:n]
     if problem.kind == "one_class":
-        engine, y = _silent(OneClassSVM, effort, nu=_share(problem.totals[0], c)), None
+        engine, y = make_silent(OneClassSVM, effort, nu=_share(problem.totals[0], c)), None
     elif problem.kind == "nu_svc":
-        engine, y = _silent(NuSVC, effort, nu=_share(problem.totals[1], c)), problem.sign
+        engine, y = make_silent(NuSVC, effort, nu=_share(problem.totals[1], c)), problem.sign
     elif problem.kind == "c_svc":
-        engine, y = _silent(SVC, effort, C=1.0), problem.sign
+        engine, y = make_silent(SVC, effort, C=1.0), problem.sign
     else:
         y = 0.5 * (problem.tau[:n] - problem.tau[n:])
         if problem.kind == "nu_svr":
-            engine = _silent(NuSVR, effort, C=1.0, nu=_share(problem.totals[1], c))
+            engine = make_silent(NuSVR, effort, C=1.0, nu=_share(problem.totals[1], c))
         else:
-            engine = _silent(SVR, effort, C=1.0, epsilon=problem.kink)
-    if not _fit(engine, K, y, c):
+            engine = make_silent(SVR, effort, C=1.0, epsilon=problem.kink)
+    if not run_engine(engine, K, y, c):
         return None
     u = np.zeros(n)
     u[engine.support_] = engine.dual_coef_[0]
@@ -93,8 +101,8 @@ def run_libsvm_on_pairs(
     K: np.ndarray, index: np.ndarray, c: np.ndarray, nu: float | None, effort: Effort
 ) -> PairPoints | None:
     """The points of all pairs of the classes ``index``; None where LIBSVM refuses. ``nu``: that of nu-SVC, None for C-SVC."""
-    engine = _silent(SVC, effort, C=1.0) if nu is None else _silent(NuSVC, effort, nu=nu)
-    if not _fit(engine, K, index, c):
+    engine = make_silent(SVC, effort, C=1.0) if nu is None else make_silent(NuSVC, effort, nu=nu)
+    if not run_engine(engine, K, index, c):
         return None
     coefficients = np.zeros((engine.classes_.size - 1, index.size))
     coefficients[:, engine.support_] = np.abs(engine.dual_coef_)
@@ -116,7 +124,7 @@ def _rescale(problem: KernelDual, beta: np.ndarray) -> np.ndarray:
     return beta * (problem.totals[1] / found) if problem.kind == "nu_svc" and found > 0.0 else beta
 
 
-def _fit(engine: Any, K: np.ndarray, y: np.ndarray | None, c: np.ndarray) -> bool:
+def run_engine(engine: Any, K: np.ndarray, y: np.ndarray | None, c: np.ndarray) -> bool:
     """Fit; False where LIBSVM refuses."""
     try:
         with config_context(assume_finite=bool(np.isfinite(K.sum())), skip_parameter_validation=True):
@@ -134,7 +142,7 @@ def _common_part(problem: KernelDual, beta: np.ndarray) -> np.ndarray:
     return np.tile(np.clip(missing - (np.cumsum(room) - room), 0.0, room), 2)
 
 
-def _silent(engine: type, effort: Effort, **parameters: Any) -> Any:
+def make_silent(engine: type, effort: Effort, **parameters: Any) -> Any:
     """An estimator on a matrix that says nothing."""
     return _without_warning(engine)(
         kernel="precomputed", tol=effort.violation, max_iter=effort.steps, shrinking=True, cache_size=100, **parameters

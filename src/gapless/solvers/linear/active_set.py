@@ -116,10 +116,13 @@ def _record(problem: LinearExamples, loop: Loop, sets: Sets) -> tuple[np.ndarray
     return pair
 
 
-def solver_of(system: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """A function that solves the system: by triangular factors if it is far from singular, else in the least-norm sense."""
+def solver_of(system: np.ndarray, largest_dependent: float = np.inf) -> Callable[[np.ndarray], np.ndarray]:
+    """A function that solves the system: by triangular factors if it is far from singular, else in the least-norm sense, which
+    takes some 20 times as long: a larger one than ``largest_dependent`` raises LinAlgError then."""
     safe = 1e-12  # reciprocal condition number down to which the factors keep four digits
     triangles, swaps, singular = dgetrf(system)
     if not singular and dgecon(triangles, float(np.abs(system).sum(axis=0).max()))[0] > safe:
         return lambda right: dgetrs(triangles, swaps, right)[0]
+    if len(system) > largest_dependent:
+        raise LinAlgError("a large system of dependent rows")
     return lambda right: lstsq(system, right, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0]

@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from gapless import rows as R
+from gapless.problems.examples.protocol import Handle, LinearExamples
 from gapless.problems.linear import LinearProblem
-from gapless.rows.products import sums_like_combine
 from gapless.solvers.linear.newton import newton, offset_ridge
 from gapless.solvers.linear.newton_point import NewtonPoint
 from gapless.solvers.linear.semismooth_newton import semismooth
@@ -43,14 +42,14 @@ class KeptCurvature:
         self.combined: np.ndarray | None = None  #: sum u x of the last solution, if its u was not repaired
         self.mass = 0.0
 
-    def keep(self, problem: LinearProblem, h: np.ndarray, tick: Callable[[], None]) -> None:
+    def keep(self, problem: LinearExamples, h: Handle, tick: Callable[[], None]) -> None:
         """Compute the second derivatives from the data."""
-        self.matrix = R.gram(problem.rows, h, np.flatnonzero(h > 1e-18 * h.max(initial=0.0)), tick)
-        self.matrix /= float(problem.c.sum())
+        self.matrix = problem.gram(h, problem.above(h, 1e-18), tick)
+        self.matrix /= problem.sum(problem.c)
 
     def learn(self, problem: LinearProblem, theta: np.ndarray, data_part: np.ndarray) -> None:
         """Keep the slopes at theta; their change since the last theta corrects the second derivatives along that (BFGS)."""
-        mass = float(problem.c.sum())
+        mass = problem.sum(problem.c)
         slope = data_part / mass
         if self.matrix is not None and self.theta is not None and self.slope is not None:
             s, y = theta - self.theta, slope - self.slope
@@ -64,26 +63,26 @@ class KeptCurvature:
         """Whether the last point is near enough: a Newton step from it is a good guess up to twice its C, or half of it."""
         if self.matrix is None or self.theta is None or self.theta.size != problem.d + 1:
             return False
-        ratio = float(problem.c.sum()) / self.mass
+        ratio = problem.sum(problem.c) / self.mass
         return 0.5 <= ratio <= 2.0
 
     def predict(self, problem: LinearProblem) -> np.ndarray:
         """The end of a Newton step from the last point, at this C."""
         assert self.theta is not None
         assert self.slope is not None
-        gradient = problem.gradient(self.theta, float(problem.c.sum()) * self.slope)
+        gradient = problem.gradient(self.theta, problem.sum(problem.c) * self.slope)
         return self.theta - self.solve(problem, gradient)
 
     def solve(self, problem: LinearProblem, right: np.ndarray) -> np.ndarray:
         """Solve the system of Newton's step with the kept second derivatives."""
         assert self.matrix is not None
-        system = self.matrix * float(problem.c.sum())
+        system = self.matrix * problem.sum(problem.c)
         ridge = np.ones(right.size)
         if problem.free:
             ridge[-1] = offset_ridge(float(system[-1, -1]))
         system[np.diag_indices(right.size)] += ridge
         step = cho_solve(cho_factor(system, lower=True, check_finite=False), right, check_finite=False)
-        if problem.rows.constant == 0.0:
+        if problem.constant == 0.0:
             step[-1] = 0.0
         return step
 
@@ -170,8 +169,8 @@ def _step_with_kept_curvature(
         gap = point.record(gradient)
         if loop.relative_gap <= loop.stop.relative_gap:
             if loop.best_theta is not None and np.array_equal(loop.best_theta, theta):  # all of it is at hand
-                loop.keep_pair(point.at.z, problem.repair(np.negative(point.at.g, out=point.at.g), out=point.at.g))
-                known = not problem.free and sums_like_combine(problem.pass_rows)
+                loop.keep_pair(point.at.z, problem.dual_at(point.at, out=point.at.g))
+                known = not problem.free and problem.sums_like_combine
                 curvature.combined = -point.data_part if known else None
             return
         if not gap < before:
