@@ -226,7 +226,7 @@ class _Pass:
         # Blocks have up to 512 rows, and a fit need not say that its own were shorter.
         n, d = max(128, min(self.n, 1024)) + self.n / 512 + 64, self.task.rows.shape[1] + 64
         slopes, bends, lengths, terms, sizes, weights = self.rough[:, s].tolist()
-        theta = math.sqrt(w + (float(self.b[s]) ** 2 / self.constant2 if self.constant2 else 0.0))
+        theta = math.sqrt(w + (float(self.b[s]) * float(self.b[s]) / self.constant2 if self.constant2 else 0.0))
         own = 2.0 * d * slopes * theta + (n + d) * primal + 64 * weights
         total = own + (n + d) * (terms + sizes + combined) + (bound * n * sizes if sizes > 0.0 else 0.0)
         off = n * UNIT * lengths
