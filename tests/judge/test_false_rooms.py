@@ -53,6 +53,20 @@ def test_coefficients_that_cancel_excuse_no_residuals(size, share):
     assert not accepted(fit, change, True)
 
 
+@pytest.mark.parametrize("common", [1e7, 1e10, 1e12])
+@pytest.mark.parametrize("model", [gapless.LinearRegression(), gapless.Ridge(alpha=0.3)])
+def test_what_targets_have_in_common_excuses_no_r2(common, model):
+    y = common + np.round(TARGET, 2)  # of the numbers as they are read r2 is known as well as without the common part
+    fit = of(model, X, y)
+
+    def change(document, arrays):
+        document["certificate"]["targets"][0]["r2"] *= 1 - 1e-7
+
+    assert honest(fit)
+    assert not accepted(fit, change)
+    assert not accepted(fit, change, True)
+
+
 def test_a_type_that_the_rows_do_not_have_excuses_nothing():
     y = TARGET + 1e8
     fit = of(gapless.LinearRegression(), X, y)

@@ -145,8 +145,9 @@ def _r2_claim(case: SquaresData, k: int, rss: float, tss: float, room: float, ma
     if not at_most(0.25 * edge, tss) or tss == 0.0:
         return case.claim(name, claimed, None, False, "of a constant target: neither 1 nor 0")
     found = 1.0 - rss / tss
-    # The mean of y is known to some ulps, which count where y hardly varies.
-    loose = capped(1e-9 + 8.0 * math.sqrt(edge / tss), 1.0, 1.0)
+    # The mean of y, less its common part, is known to some ulps, which count where y hardly varies.
+    left = float(np.abs(case.Y[k][case.s > 0]).max()) * 2.0**-50
+    loose = capped(1e-9 + 8.0 * left * math.sqrt(mass) / math.sqrt(tss), 1.0, 1.0)
     return case.claim(name, claimed, found, equal(claimed, found, 8.0 * room / tss + loose * (1.0 + rss / tss)))
 
 
