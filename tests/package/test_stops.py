@@ -19,6 +19,7 @@ import pytest
 
 import gapless
 from gapless._compile import kernel_cache
+from gapless.estimators.shared.ensemble_trees import SharedTrees
 from gapless.solvers.loop import audible
 from tests.package import stop_cases
 from tests.package.processes import environment
@@ -111,15 +112,21 @@ def test_what_is_raised_leaves_the_estimator_as_it_was(model, place, monkeypatch
 
 
 @pytest.mark.parametrize("kind", [Alarm, KeyboardInterrupt, TimeoutError, ValueError])
-@pytest.mark.parametrize("ensemble", [gapless.AdaBoostClassifier, gapless.AdaBoostRegressor])
-def test_what_a_round_raises_comes_out_as_it_was(kind, ensemble, monkeypatch):
+@pytest.mark.parametrize(
+    ("ensemble", "base", "fitted_by"),
+    [
+        (gapless.AdaBoostClassifier, gapless.DecisionTreeClassifier(max_depth=2), gapless.DecisionTreeClassifier),
+        (gapless.AdaBoostRegressor, gapless.DecisionTreeRegressor(max_depth=2), SharedTrees),  # columns are ranked once
+        (gapless.AdaBoostRegressor, gapless.Ridge(), gapless.Ridge),
+    ],
+    ids=lambda given: given.__name__ if isinstance(given, type) else "",
+)
+def test_what_a_round_raises_comes_out_as_it_was(kind, ensemble, base, fitted_by, monkeypatch):
     random = np.random.default_rng(1)
     X = random.normal(size=(120, 3))
     y = X[:, 0] + random.normal(size=120)
-    classifier = ensemble is gapless.AdaBoostClassifier
-    base = gapless.DecisionTreeClassifier if classifier else gapless.DecisionTreeRegressor
-    y = (y > 0).astype(int) if classifier else y
-    raised, fits, fit = kind("in the middle"), [], base.fit
+    y = (y > 0).astype(int) if ensemble is gapless.AdaBoostClassifier else y
+    raised, fits, fit = kind("in the middle"), [], fitted_by.fit
 
     def third(self, *given, **named):
         fits.append(1)
@@ -127,8 +134,8 @@ def test_what_a_round_raises_comes_out_as_it_was(kind, ensemble, monkeypatch):
             raise raised
         return fit(self, *given, **named)
 
-    monkeypatch.setattr(base, "fit", third)
-    model = ensemble(base(max_depth=2), n_estimators=6, random_state=0)
+    monkeypatch.setattr(fitted_by, "fit", third)
+    model = ensemble(base, n_estimators=6, random_state=0)
     with pytest.raises(kind) as caught:
         model.fit(X, y)
     assert caught.value is raised
