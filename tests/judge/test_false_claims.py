@@ -155,9 +155,8 @@ def test_a_gap_is_not_excused_by_where_the_rows_lie():
     u[plus[:10]], u[minus[:10]] = 1.0, -1.0
     values = Values(as_rows(X), fit.document["problem"]["kernel"], np.arange(n), False)
     f, off = values.sums(u)
-    R2 = float(values.norms.max()) ** 2 * (1.0 + 1e-9)
     problem = posed("nu_svc", np.ones(n), np.where(y == 1, 1.0, -1.0), 0.5, 0.0)
-    found = evaluate(problem, u, np.zeros(2), f, off, R2, values.rough(u))
+    found = evaluate(problem, u, np.zeros(2), f, off, values.radius2(), values.rough(u))
     if not all(map(math.isfinite, (found.primal.low, found.gap.up))):
         return
 

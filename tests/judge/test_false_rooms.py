@@ -67,6 +67,20 @@ def test_what_targets_have_in_common_excuses_no_r2(common, model):
     assert not accepted(fit, change, True)
 
 
+@pytest.mark.parametrize("share", [1e-9, 1e-6, -1e-6])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "precomputed"])
+def test_the_price_of_a_missed_equality_excuses_no_dual_point(kernel, share):
+    rows = X @ X.T if kernel == "precomputed" else X
+    fit = of(gapless.SVC(kernel=kernel, coef0=1.0, gamma=0.3), rows, TWO)
+    free = np.flatnonzero((fit.arrays["dual"][0] != 0.0) & (np.abs(fit.arrays["dual"][0]) < 1.0))[0]
+
+    def change(document, arrays):
+        arrays["dual"][0, free] *= 1.0 + share
+
+    assert honest(fit)
+    assert not accepted(fit, change)
+
+
 def test_a_type_that_the_rows_do_not_have_excuses_nothing():
     y = TARGET + 1e8
     fit = of(gapless.LinearRegression(), X, y)

@@ -167,7 +167,7 @@ class KernelCase(GapCase):
         which, sub, u, scalars = self.which(k), self.parts[k], self.arrays["dual"][k][keep], self.arrays["scalars"][k]
         values = Values(self.rows, self.kernel, keep, proved)
         f, off = values.sums(u)
-        R2 = float(values.norms.max(initial=0.0)) ** 2 * (1.0 + 1e-9)
+        R2 = values.radius2()
         if not self.hard:
             problem = posed(self.kind, self.c[keep], y, number(self.problem["nu"]), number(self.problem["epsilon"]))
             spread2 = values.spread2() if problem.two else 0.0

@@ -96,13 +96,14 @@ def evaluate(
     scalars: np.ndarray,
     f: np.ndarray,
     off: np.ndarray,
-    R2: float,
+    R2: Interval,
     mercer: bool = True,
     spread2: float = 0.0,
     rough: float = 0.0,
 ) -> Found:
-    """u, f (within off) of the rows of the problem; ``rough`` bounds off coarsely; ``spread2`` is the largest
-    |phi_i - phi_0|^2."""
+    """u, f (within off) of the rows of the problem; ``R2`` has the largest K(x, x) between its ends: of a price that could be
+    smaller than the fit's a dual point that misses an equality would be excused. ``rough`` bounds off coarsely; ``spread2`` is
+    the largest |phi_i - phi_0|^2."""
     own, s, c = u[problem.at], problem.sign, problem.c
     beta = np.maximum(s * own, 0.0)
     twice = problem.at.size > u.size
@@ -123,7 +124,7 @@ def evaluate(
     moved = skew * exactly(b) + (short * exactly(t) if problem.two else ZERO)
     primal = HALF * square + T * exactly(t if problem.two else b) + loss
     top = exactly(float(np.maximum(np.abs(problem.tau_low), np.abs(problem.tau_high)).max(initial=0.0)))
-    radius = Interval(0.0, R2).sqrt()
+    radius = R2.sqrt()
     by_mass = problem.kind in ("one_class", "nu_svc")
     bound = top + radius * (radius * T if by_mass else (exactly(2.0) * primal.positive()).sqrt())
     missed = abs(skew)
@@ -148,12 +149,12 @@ def evaluate(
     textbook = max(8.0 * textbook, harmless * sum(abs(end) for end in (primal.up, dual.low) if math.isfinite(end)))
     # Where w = 0 is optimal P is 0, and what it is small beside is |w|^2 of a feasible u: that does not change with a common
     # shift of the rows, but for one class, which looks at the origin.
-    largest = sizes + (R2 if problem.kind == "one_class" else spread2 if problem.two else 0.0) * T.up * T.up
+    largest = sizes + (R2.up if problem.kind == "one_class" else spread2 if problem.two else 0.0) * T.up * T.up
     return Found(primal, dual, gap, _violation(problem, beta, low_f, high_f), feasible, textbook, largest, wobble)
 
 
 def evaluate_hard(
-    y: np.ndarray, u: np.ndarray, b: float, f: np.ndarray, off: np.ndarray, R2: float, rough: float = 0.0
+    y: np.ndarray, u: np.ndarray, b: float, f: np.ndarray, off: np.ndarray, R2: Interval, rough: float = 0.0
 ) -> tuple[Found, bool]:
     """C = inf: P = 1/2 u'Ku where every y f >= 1 for certain, against the best multiple of u; whether they are kept."""
     feasible = bool((y * u >= 0.0).all())
@@ -165,7 +166,7 @@ def evaluate_hard(
     square = sum_between(*_signed(u, low_f, high_f)).positive()
     mass, missed = sum_of(np.abs(u)), abs(sum_of(u))
     primal = HALF * square
-    bound = exactly(1.0) + Interval(0.0, R2).sqrt() * square.sqrt()
+    bound = exactly(1.0) + R2.sqrt() * square.sqrt()
     dual = (HALF * mass - bound * missed) * (mass / square)
     if worst < 1.0:
         primal = Interval(primal.low, math.inf)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..arithmetic.elementary import EXP_ERROR, _exp_minus
-from ..arithmetic.rounding import TINY, UNIT, ratio_up, total_of, up
+from ..arithmetic.rounding import TINY, UNIT, Interval, ratio_up, total_of, up
 from ..form.entries import number
 from ..rows import DenseRows, Rows, filled
 
@@ -42,6 +42,7 @@ class Values:
             self.matrix = given_matrix(rows, keep)
             self.norms = np.sqrt(np.maximum(np.diagonal(self.matrix) + self.shift, 0.0))
             self.top = float(np.abs(self.matrix).max(initial=0.0)) + abs(self.shift)
+            self.loose = 0.0
             return
         centre: Any = 0.0
         if self.name == "rbf" and isinstance(rows, DenseRows):
@@ -57,12 +58,13 @@ class Values:
         longest = float(self.lengths.max(initial=0.0))
         if self.name == "rbf":
             self.norms = np.ones(keep.size)
-            self.top = 1.0
+            self.top, self.loose = 1.0, 0.0
         else:
             base = self._base(longest * longest)
             self.top = 1.0 if self.name == "sigmoid" else base ** max(self.degree if self.name == "poly" else 1, 1)
             own = np.abs(self._of(self.norms2)) if self.name != "sigmoid" else np.ones(keep.size)
-            self.norms = np.sqrt(own + self._off(longest))
+            self.loose = self._off(longest)  # what is in the squares of the norms beside K(x, x)
+            self.norms = np.sqrt(own + self.loose)
 
     def _base(self, square: Any) -> Any:
         """Floats of numpy's, whose powers overflow to infinity."""
@@ -159,6 +161,12 @@ class Values:
         else:
             off = 4.0 * UNIT * self.top if self.matrix is not None else self._off(float(self.lengths.max(initial=0.0)))
         return mass * (off + ratio_up(m + 8, m + 64) * self.top)
+
+    def radius2(self) -> Interval:
+        """The largest K(x, x), as fits have it in floats of their own; of a sigmoid, whose P has no D, at most 1."""
+        top = float(self.norms.max(initial=0.0)) ** 2
+        least = 0.0 if self.name == "sigmoid" else max(0.0, top * (1.0 - 1e-9) - 2.0 * self.loose)
+        return Interval(least, top * (1.0 + 1e-9))
 
     def spread2(self) -> float:
         """The largest |phi_i - phi_0|^2, about: a scale that a common shift of the rows does not change."""
