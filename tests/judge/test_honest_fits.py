@@ -331,7 +331,7 @@ def test_honest_problems_that_were_refused(seed):
     1; offsets beyond float32; the shortest coefficients of columns over 16 decades; single precision that overflows
     in the inner loop of a kernel machine, which wrote outside its arrays; votes of rows of zeros; drawn splits that
     were pruned; constant targets about a rounded mean; covariances that are rounding of a class; a last row of next
-    to no weight."""
+    to no weight; variables of a regression that have far more in common than their difference."""
     assert not ending(seed).startswith("FAULT"), problem(seed)
 
 
