@@ -96,13 +96,26 @@ def fit_subproblem(
         beta, theta, scores = at_least_as_good_as_constant(problem, (solution.u, solution.theta, solution.scores))
         off = solution.off if theta is solution.theta else None
         solution = replace(solution, u=beta, theta=theta, scores=scores, off=off)
-    if request.kind in ("nu_svr", "epsilon_svr"):  # u does not hold what the two variables of a row have in common
-        solution = replace(solution, u=problem.beta(problem.u(solution.u)))
+    if request.kind in ("nu_svr", "epsilon_svr"):
+        solution = _without_common_parts(problem, solution)
     claim = certify_kernel(problem, solution, tol=request.stop.relative_gap, pair=pair, positive=proved)
     assert solution.scores is not None
     return KernelSubproblemFit(
         problem.u(solution.u), solution.theta, solution.scores, claim, solution.history, solution.off
     )
+
+
+def _without_common_parts(problem: KernelDual, solution: Solution) -> Solution:
+    """The solution of a regression as u holds it, which does not know what the two variables of a row have in common.
+
+    Where that is larger than u itself, u has lost digits to the difference: scores and offset are those of the u that is left.
+    """
+    u = problem.u(solution.u)
+    without = replace(solution, u=problem.beta(u))
+    if not solution.u.max(initial=0.0) > 2.0 * np.abs(u).max(initial=0.0):
+        return without
+    scores = problem.scores(without.u)
+    return replace(without, scores=scores, theta=problem.best_scalars(scores), off=None)
 
 
 def _on_all_rows(data: KernelRows, problem: KernelDual, solution: Solution, groups: EqualRows | None) -> Solution:
