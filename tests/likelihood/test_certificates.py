@@ -482,12 +482,12 @@ def test_bad_input():
         fit(X, y, np.zeros(len(y)))
     with pytest.raises(ValueError, match="coordinate_descent"):
         fit(X, y, solver="coordinate_descent")
-    with pytest.raises(ValueError, match="intercept_scaling"):
-        fit(X, y, intercept_scaling=2.0)
     with pytest.raises(NotImplementedError, match="finite C"):
         fit(sparse.csr_matrix((20_000, 30_000)) + sparse.eye(20_000, 30_000, format="csr"), np.arange(20_000) % 2)
-    for solver in ("auto", "newton", "lbfgs", "newton-cholesky", "liblinear"):
+    for solver in ("auto", "newton", "lbfgs", "newton-cholesky"):
         np.testing.assert_array_equal(fit(X, y, solver=solver).coef_, fit(X, y).coef_)
+    # Without a penalty nothing is penalised, the offset neither.
+    np.testing.assert_array_equal(fit(X, y, intercept_scaling=2.0).coef_, fit(X, y).coef_)
 
 
 def test_huge_and_tiny_columns_do_not_overflow():

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -24,6 +23,11 @@ from gapless.readings.slackness import KernelSlackness, kernel_slackness
 def _has_probabilities(self: Any) -> bool:
     if self.probability in ("deprecated", False):
         raise AttributeError(no_probabilities_message(type(self).__name__))
+    if hasattr(self, "classes_") and getattr(self, "_probability_map", None) is None:
+        raise AttributeError(
+            "predict_proba is not available: this model was fitted with probability=False, or comes from a model file, which "
+            "keeps no probabilities. Fit it with probability=True, or use gapless.calibrate(model, X, y)."
+        )
     return True
 
 
@@ -125,11 +129,6 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         says nothing of them.
         """
         check_is_fitted(self)
-        if getattr(self, "_probability_map", None) is None:
-            raise NotFittedError(
-                "predict_proba is not available: this model was fitted with probability=False, or comes from a model file, which "
-                "keeps no probabilities. Fit it with probability=True, or use gapless.calibrate(model, X, y)."
-            )
         scores = self._pair_scores(X)
         two = scores.shape[1] == 1
         return probabilities(self._probability_map, scores.ravel() if two else self._by_class(scores))

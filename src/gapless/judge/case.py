@@ -80,8 +80,6 @@ class Case:
     def all_hold(self) -> bool:
         return all(claim.holds for claim in self.claims)
 
-    # -- parameters
-
     def number_claim(self, name: str, stated: Any, parameter: str | None = None, also: bool = True) -> bool:
         """That a number of the problem is the parameter, and whatever ``also`` says."""
         value, asked = number(stated), self.parameters.get(parameter or name)
@@ -114,8 +112,6 @@ class Case:
 
     def no_offset_claim(self, *offsets: np.ndarray) -> bool:
         return self.claim("no offset", 0.0, None, not any(b.any() for b in offsets), "the intercept is 0")
-
-    # -- endings
 
     def ending_claim(self, which: str, status: str, reached: bool, unsolved: bool = False) -> bool:
         """Converged where it is, and infeasible only where there is no point with a finite objective."""

@@ -5,8 +5,7 @@ A row's hash is two sums (mod 2^64), one for each lane k, over its features j, w
     b = bits of the float64 value;  b ^= b >> SHIFT_0
     t = b * A_k[j];  t ^= t >> SHIFT_1;  t *= MIXER_k;  t ^= t >> SHIFT_2;  lane_k += t
 
-A zero adds 0, so dense and sparse rows agree; -0 counts as 0; the order of features matters, the layout in
-memory does not.
+A zero adds 0, so dense and sparse rows agree; -0 counts as 0; the order of features matters, the layout in memory does not.
 """
 
 from __future__ import annotations

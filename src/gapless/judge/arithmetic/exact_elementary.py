@@ -1,8 +1,7 @@
 """exp, log and their kin enclosed by fractions: fixed point in integers, rounded outward at each step.
 
-A fixed-point number is an integer n standing for n / 2^BITS.  ``floor`` and ``ceil`` of every product and
-quotient keep the bounds; the remainders of the series are added where they stop.  For the exact tier, where a
-few microseconds do not matter.
+A fixed-point number is an integer n standing for n / 2^BITS.  ``floor`` and ``ceil`` of every product and quotient keep the
+bounds; the remainders of the series are added where they stop.  For the exact tier, where a few microseconds do not matter.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ def _from_fraction(x: Fraction) -> Range:
 def _atanh_twice(low: int, high: int) -> Range:
     """2 atanh(s) = 2 (s + s^3/3 + s^5/5 + ...) for fixed-point 0 <= low <= s <= high <= 1/3.
 
-    All terms are positive.  Stopped before the term s^(2j+1)/(2j+1), the rest is below that term times
-    1 / (1 - s^2) <= 9/8.
+    All terms are positive.  Stopped before the term s^(2j+1)/(2j+1), the rest is below that term times 1 / (1 - s^2) <= 9/8.
     """
     total_low = total_high = 0
     power_low, power_high = low, high

@@ -6,9 +6,8 @@
     Z_t = (1 - e_t) exp(-a_t/2) + e_t exp(a_t/2);    prod Z_t = sum_i d_i exp(s_i - A/2),  A = sum_t a_t
 
 The judge takes the stage weights a_t as they stand, makes all weights anew from them for every round, and compares.  For the
-bracket of two classes it sorts every feature and looks at every threshold that the stumps could have had.  Stumps read
-features as
-float32, as trees do.  What other learners answered is taken from the document: the judge cannot run them, and says so.
+bracket of two classes it sorts every feature and looks at every threshold that the stumps could have had.  Stumps read features
+as float32, as trees do.  What other learners answered is taken from the document: the judge cannot run them, and says so.
 """
 
 from __future__ import annotations
@@ -133,8 +132,6 @@ class BoostingCase(Case):
                 good = good and np.array_equal(places, np.arange(1, values.size))
         note = "those of the stumps, and all of them where rows are few"
         return self.claim("cuts", self.problem["cuts"], None, good, note)
-
-    # -- the rounds
 
     def _answer(self, t: int) -> tuple[np.ndarray, np.ndarray]:
         """What round t answers, and which rows are on the right side of its stump."""

@@ -121,8 +121,7 @@ def width_of(column: dict[str, Any]) -> int:
 
 
 def features(block: dict[str, Any], cells: Sequence[Any]) -> np.ndarray:
-    """The features of rows. ``cells[k]`` are those of the k-th column: an array with NaN for what is missing, or texts and
-    None."""
+    """The features of rows. ``cells[k]`` are those of column k: an array with NaN for what is missing, or texts and None."""
     parts: list[np.ndarray] = []
     for column, values in zip(block["columns"], cells, strict=True):
         if column["kind"] != "category":

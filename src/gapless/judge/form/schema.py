@@ -122,8 +122,7 @@ def entries(
 
 
 def not_checked(document: Mapping[str, Any], arrays: Mapping[str, Any], schema: Schema) -> list[str]:
-    """Name and reason of everything in a document that nobody checks, each once; a block that nobody checks is named as a
-    whole."""
+    """Name and reason of everything in a document that nobody checks, each once; a block that nobody checks as a whole."""
     found: dict[str, None] = {}
     whole: list[str] = []
     for path, entry in entries(document, schema):

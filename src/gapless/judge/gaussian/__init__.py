@@ -89,8 +89,6 @@ class GaussianCase(Case):
         if self.name == "LinearDiscriminantAnalysis" and self.parameters.get("solver") != "svd":
             self.unchecked.append("parameter tol: the solver svd alone has one")
 
-    # -- parameters
-
     def _statement_claims(self) -> bool:
         p, rule, pooled, status = self.parameters, self.problem["rule"], self.problem["pooled_by"], self.block["status"]
         if self.name == "GaussianDiscriminant":
@@ -106,8 +104,6 @@ class GaussianCase(Case):
         finite = self.finite_claim("moments and rule", *(a for name, a in self.arrays.items() if name != "intercept"))
         self.same_claim("status", status, "converged", "a closed form")
         return self.claim("row weights", "finite", None, np.isfinite(self.weights.sum())) and present and finite
-
-    # -- moments
 
     def _class(self, k: int) -> Moments:
         """Mean and covariance of class k in two passes, and bounds on what rounding did to them."""
@@ -198,8 +194,6 @@ class GaussianCase(Case):
         else:
             spread = [self._capped_covariance(room, S) for room, S in zip(spread, each, strict=True)]
             self._within("covariances", claimed, np.array(each), np.array(spread))
-
-    # -- the rule
 
     def _rule_claims(self) -> None:
         claimed, ranks, d = self.arrays["covariance"], self.block["rank"], self.d

@@ -59,8 +59,6 @@ class KernelCase(GapCase):
         for key in ("gamma", "coef0", "degree"):
             self.unchecked += [] if key in known else [f"parameter {key}: the kernel has none"]
 
-    # -- parameters
-
     def _statement_claims(self) -> bool:
         p, problem = self.parameters, self.problem
         sound = True
@@ -132,8 +130,6 @@ class KernelCase(GapCase):
                 if theirs != {j: v for j, v in zip(*block.row(i), strict=True) if v != 0.0}:
                     return False
         return True
-
-    # -- figures
 
     def _figure_claims(self, proved: bool) -> None:
         counted = self.c > 0.0
@@ -236,8 +232,6 @@ class KernelCase(GapCase):
         claimed = number(sub["violation"])
         holds = between(claimed, found.violation.low, found.violation.up, swing)
         self.claim(which + "violation", claimed, found.violation.up, holds)
-
-    # -- totals
 
     def reached(self, k: int, sub: dict[str, Any]) -> bool:
         if self.gap:

@@ -5,14 +5,12 @@ b*), and (1) of `offset` at (w*, b*) reads P* >= D(u) - B|r| + 1/2 |w* - V|^2, s
 
     g  >=  1/2 |w - w*|^2 + 1/2 |V - w*|^2  =  |(w + V)/2 - w*|^2 + 1/4 |w - V|^2 :
 
-w* lies in the ball about m = (w + V)/2 of radius rho, rho^2 = g - |w - V|^2 / 4 <= g, whether w = V or not.
-(About w alone the radius is sqrt(2g); sqrt(g) about w alone is right only where w = V.)  Hence <w*, x_i> is
-within |x_i| rho of <m, x_i>.
+w* lies in the ball about m = (w + V)/2 of radius rho, rho^2 = g - |w - V|^2 / 4 <= g, whether w = V or not. (About w alone the
+radius is sqrt(2g); sqrt(g) about w alone is right only where w = V.)  Hence <w*, x_i> is within |x_i| rho of <m, x_i>.
 
-A free offset is not held by the gap: P can be flat along b.  It must be enclosed: b* minimises sum_i c_i
-l(y_i, s_i + b) for some scores s in their intervals.  Slopes grow with s, so every minimiser lies between the
-smallest one for the largest scores and the largest one for the smallest scores.  Taking the returned b for b*
-instead certifies false labels.
+A free offset is not held by the gap: P can be flat along b.  It must be enclosed: b* minimises sum_i c_i l(y_i, s_i + b) for some
+scores s in their intervals.  Slopes grow with s, so every minimiser lies between the smallest one for the largest scores and the
+largest one for the smallest scores.  Taking the returned b for b* instead certifies false labels.
 """
 
 from __future__ import annotations

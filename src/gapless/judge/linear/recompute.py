@@ -6,10 +6,9 @@
 
 The hard margin (C = inf) has no loss: P is 1/2 |w|^2 where every y f >= 1 for certain, else infinite.
 
-The products with X are ordinary BLAS, with Higham's bound |fl(x.w) - x.w| <= gamma_k |x|.|w|, which holds for
-any order of summation, with or without FMA (not for Strassen's method, nor where subnormals are flushed to
-zero).  Everything after them is interval arithmetic with one float outward, and sums over rows are
-compensated, so the bounds hardly grow with n.
+The products with X are ordinary BLAS, with Higham's bound |fl(x.w) - x.w| <= gamma_k |x|.|w|, which holds for any order of
+summation, with or without FMA (not for Strassen's method, nor where subnormals are flushed to zero).  Everything after them is
+interval arithmetic with one float outward, and sums over rows are compensated, so the bounds hardly grow with n.
 """
 
 from __future__ import annotations

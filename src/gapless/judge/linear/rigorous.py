@@ -141,8 +141,6 @@ class _Exact:
         self.u = dyadic(u[keep])
         self.weights = dyadic(np.append(w, b))
 
-    # -- primal
-
     def primal(self) -> Pair:
         penalty = Fraction(sum(m * m for m in self.weights.integers[:-1])) * scaled(1, 2 * self.weights.exponent) / 2
         if self.task.offset == "penalised":
@@ -183,8 +181,6 @@ class _Exact:
         value = scaled(total, power + c.exponent)
         value = value / 2 if loss == "squared" else value
         return value, value
-
-    # -- dual
 
     def dual(self, primal: Pair) -> tuple[Pair | None, Pair | None]:
         bound = self.offset_bound(primal) if self.task.offset == "free" else None

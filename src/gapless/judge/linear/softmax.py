@@ -147,9 +147,8 @@ def _log_ratio(c: np.ndarray, a: np.ndarray) -> Bounds:
 def entropy_bounds(c: np.ndarray, found: Shares) -> Bounds:
     """The terms of c H(p) of feasible rows, c > 0: (K + 1, rows), to be added up.
 
-    With a = c p a term is a ln(c/a).  For k != y the float a is exact.  For y, a = c - t; where t <= c/2,
-    ln(c/a) = -ln(1 - t/c), which keeps its digits.  If only a >= 0 is known, a is still 0 or at least 2^-1074, and
-    ln(c/a) < 1500.
+    With a = c p a term is a ln(c/a).  For k != y the float a is exact.  For y, a = c - t; where t <= c/2, ln(c/a) = -ln(1 - t/c),
+    which keeps its digits.  If only a >= 0 is known, a is still 0 or at least 2^-1074, and ln(c/a) < 1500.
     """
     zero = found.others == 0.0
     low, high = _log_ratio(c, found.others)

@@ -59,8 +59,6 @@ class PerceptronCase(Case):
         if self.problem["penalty"] is not None:
             self.unchecked.append("how a penalty shrank the weights, and with it array updates and the mistakes")
 
-    # -- parameters
-
     def _statement_claims(self) -> bool:
         p, problem = self.parameters, self.problem
         self.number_claim("rate", problem["rate"], "eta0")
@@ -94,8 +92,6 @@ class PerceptronCase(Case):
             self.claim("rows held out", self.held_out, None, rest, "each class has one that is not")
         self.weights_claim(self.c, some=False)
         return self.all_hold()
-
-    # -- one class against the others
 
     def _subproblem_claims(self, k: int) -> None:
         sub, which = self.parts[k], self.which(k)
@@ -227,13 +223,13 @@ class PerceptronCase(Case):
                 size = block.absolute().scores(np.abs(W[at])) + np.abs(b[at])
                 off = 2.0 * gamma(block.depth + 8) * size
                 sure = np.abs(z) > off
+                for v in np.flatnonzero((~sure & (size != 0.0)).any(axis=0)):
+                    sure[:, v] |= _whole(block, voters[at][v], off[:, v])
                 margin += y[rows] * (np.where(sure, np.sign(z), 0.0) @ votes[at])
                 room += (~sure & (size != 0.0)) @ votes[at]
             low += int(np.count_nonzero(self.counted[rows] & (margin + room <= 0.0)))
             high += int(np.count_nonzero(self.counted[rows] & (margin - room <= 0.0)))
         return low, high
-
-    # -- proofs
 
     def _gordan(self, y: np.ndarray, witness: dict[str, Any]) -> bool:
         """sum m y x = 0 for multipliers m > 0 on rows that count, in fractions."""
@@ -300,11 +296,17 @@ class PerceptronCase(Case):
 
 
 def _whole(block: Any, theta: np.ndarray, off: np.ndarray) -> bool:
-    """Whether scores are sums of integers below 2^53, which float64 adds without error."""
+    """Whether scores are sums of less than 2^53 steps, which float64 adds without error."""
     values = block.values if hasattr(block, "values") else block.data
     # off is gamma |x|.|theta|: divided by UNIT it is well above |x|.|theta|.
-    small = float(off.max(initial=0.0)) < 1.0
-    return small and bool((theta == np.rint(theta)).all() and (values == np.rint(values)).all())
+    return float(off.max(initial=0.0)) < min(1.0, _step(values)) * _step(theta)
+
+
+def _step(values: np.ndarray) -> float:
+    """The largest power of two of which all values are multiples."""
+    part, power = np.frexp(values[values != 0.0])
+    whole = np.ldexp(part, 53).astype(np.int64)
+    return float(np.ldexp((whole & -whole).astype(np.float64), power - 53).min(initial=np.inf))
 
 
 def _length(v: np.ndarray) -> float:

@@ -56,8 +56,6 @@ class TreeData(Case):
         for o, of_class in enumerate(self.problem["class_weight"] or []):
             self.weights = self.weights * np.array([number(w) for w in of_class])[self.index[:, o]]
 
-    # -- what was asked for
-
     def statement_claims(self) -> bool:
         p, problem, n = self.parameters, self.problem, self.X.shape[0]
         asked = "entropy" if p.get("criterion") == "log_loss" else p.get("criterion")
@@ -133,8 +131,6 @@ class TreeData(Case):
         self.claim("max_depth", most, deepest, most is None or at_most(deepest, most))
         self.claim("max_leaf_nodes", widest, leaves, widest is None or at_most(leaves, widest))
         return True
-
-    # -- rows through the tree
 
     def goes_left(self, node: int, rows: np.ndarray) -> np.ndarray:
         """Which of some rows go left at a node."""

@@ -170,7 +170,7 @@ class GapDisplay(Display):
         if self.by == "passes":
             from matplotlib.ticker import MaxNLocator
 
-            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def _in_units(seconds: np.ndarray) -> tuple[np.ndarray, str]:
