@@ -17,8 +17,8 @@ FORMS = ("dense", "csr")
 
 
 def same_scores(first, second, X):
-    """As scikit-learn's check compares: relative and absolute 1e-7, at every training point; and 1e-9 of the sum of |w_j x_j|, for
-    a score is no better known than that: on raw columns (condition 1e6) two optima, both to the last digit, differ by as much.
+    """As scikit-learn's check compares: relative and absolute 1e-7, at each training point; and 1e-9 of the sum of |w_j x_j|: a
+    score is no better known than that. On raw columns (condition 1e6) two optima, both to the last digit, differ by as much.
     """
     ours, theirs = first.decision_function(X), second.decision_function(X)
     size = np.asarray(abs(X) @ np.abs(second.coef_).T).reshape(theirs.shape)
