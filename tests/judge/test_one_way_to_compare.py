@@ -217,7 +217,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "over >= room",
         },
         "perceptron/__init__.py": {
-            "float(off.max(initial=0.0)) < 1.0",
+            "float(off.max(initial=0.0)) < min(1.0, _step(values)) * _step(theta)",
             "low > 0.0",
             "margin + room <= 0.0",
             "margin - room <= 0.0",
