@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 from gapless import registry
@@ -20,41 +21,20 @@ from gapless.estimators import linear_svc
 _originals: dict[tuple[str, str], type] = {}
 
 
+def _with_defaults(function: Any, **defaults: Any) -> Any:
+    """The same function with other defaults of parameters that are given by name."""
+    copy = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    copy.__kwdefaults__ = {**function.__kwdefaults__, **defaults}
+    return copy
+
+
 class LinearSVC(linear_svc.LinearSVC):
     """The LinearSVC that `patch` installs: it penalises the offset unless told otherwise, which is scikit-learn's problem."""
 
     _model_of = linear_svc.LinearSVC
 
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: Any = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int | None = 1000,
-        penalize_intercept: bool = True,
-        solver: str = "auto",
-        schedule: Any = None,
-        time_limit: float | None = None,
-        warm_start: bool = False,
-        init: Any = None,
-        n_jobs: int | None = None,
-        device: str = "auto",
-    ) -> None:
-        super().__init__(
-            penalty, loss, dual=dual, tol=tol, C=C, multi_class=multi_class, fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling, class_weight=class_weight, verbose=verbose, random_state=random_state,
-            max_iter=max_iter, penalize_intercept=penalize_intercept, solver=solver, schedule=schedule, time_limit=time_limit,
-            warm_start=warm_start, init=init, n_jobs=n_jobs, device=device,
-        )  # fmt: skip
+    # scikit-learn reads the parameters off the signature of this very class.
+    __init__ = _with_defaults(linear_svc.LinearSVC.__init__, penalize_intercept=True)
 
 
 @result
