@@ -19,7 +19,7 @@ def medians(w: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     order = np.argsort(y, kind="stable")
     below, half = np.cumsum(w[order]), float(w.sum()) / 2.0
     room = gamma(4 * w.size + 8) * half
-    low, high = np.searchsorted(below, half - room), np.searchsorted(below, half + room, side="right")
+    low, high = int(np.searchsorted(below, half - room)), int(np.searchsorted(below, half + room, side="right"))
     return float(y[order[min(low, y.size - 1)]]), float(y[order[min(high, y.size - 1)]])
 
 

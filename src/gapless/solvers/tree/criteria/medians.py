@@ -73,10 +73,10 @@ def sum_medians(medians: Any, source: Any, rows: Any, start: int, end: int, work
             centre = centre / 2.0 + medians.y[k, rows[start + np.int64(keys[line, p + 1] & LOW)]] / 2.0
         work.mean[k] = centre
         for q in range(m):
-            i = np.int64(keys[line, q] & LOW)
-            gap = medians.y[k, rows[start + i]] - centre
-            medians.gap[k, i], medians.place[k, i], medians.order[k, q] = gap, q, gap
-            total += here[i] * abs(gap)
+            at = np.int64(keys[line, q] & LOW)
+            gap = medians.y[k, rows[start + at]] - centre
+            medians.gap[k, at], medians.place[k, at], medians.order[k, q] = gap, q, gap
+            total += here[at] * abs(gap)
     return W, total / (W * medians.code.shape[0]), pure
 
 
