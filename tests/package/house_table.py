@@ -143,6 +143,7 @@ SHARED = {
             "files",
             "formulas",
             "gallery",
+            "gpu",
             "index",
             "lab",
             "letters",
