@@ -144,6 +144,7 @@ SHARED = {
             "files",
             "formulas",
             "gallery",
+            "gpu",
             "index",
             "lab",
             "letters",
