@@ -149,6 +149,7 @@ SHARED = {
             "files",
             "formulas",
             "gallery",
+            "gpu",
             "index",
             "lab",
             "letters",
