@@ -23,8 +23,8 @@ from gapless.errors import Shortfall, convergence_message, short, tolerance
 from gapless.kernels.named import named_kernel
 from gapless.kernels.precomputed import Precomputed
 from gapless.problems.kernel import KernelDual
-from gapless.problems.kernel_nothing import is_nothing
 from gapless.problems.units_of_C import Objective
+from gapless.solvers.kernel.meeting_hulls import is_nothing
 from gapless.solvers.solution import Solution
 
 #: Nothing is claimed where rounding may be more than this share of the objective.

@@ -15,9 +15,9 @@ import numpy as np
 from gapless.backends.numpy.kernel_libsvm import Point, effort_for, run_libsvm
 from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
-from gapless.problems.kernel_nothing import ends_at_nothing
 from gapless.solvers.kernel.cholesky import lengthen_until_no_hinge
 from gapless.solvers.kernel.interior_point import solve_by_interior_point
+from gapless.solvers.kernel.meeting_hulls import ends_at_nothing
 from gapless.solvers.kernel.polish import PolishedPoint, polish
 from gapless.solvers.kernel.solve import solve_kernel
 from gapless.solvers.loop import Ended, Loop, Stop, Watch
