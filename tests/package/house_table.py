@@ -113,6 +113,7 @@ SHARED = {
             "encode",
             "files",
             "fuzz",
+            "sklearn_suite",
             "gram",
             "judge",
             "lab",
