@@ -112,6 +112,7 @@ SHARED = {
             "cli",
             "encode",
             "files",
+            "ecosystem",
             "fuzz",
             "sklearn_suite",
             "gram",

@@ -1,7 +1,8 @@
-"""A pytest plugin: scikit-learn's own test modules see our classes, and the ones that may fail are named, each with a reason.
+"""A pytest plugin: scikit-learn's own test modules see our classes; the tests that may fail are named, each with a reason.
 
-It has to be loaded by ``-p`` before any test module: then imports, instances at module level, subclasses and lists of parameters all
-hold our classes. What scikit-learn uses inside keeps its own. ``run`` starts it; the environment says where the outcomes go.
+It has to be loaded by ``-p`` before any test module: then imports, instances at module level, subclasses and lists of
+parameters all hold our classes. What scikit-learn uses inside keeps its own. ``run`` starts it; the environment says where the
+outcomes go.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _ours: dict[type, type] = {}  # our class -> scikit-learn's
 _fitted: defaultdict[str, set[str]] = defaultdict(set)  # test -> our classes that it fitted
 _outcomes: dict[str, dict[str, Any]] = {}
 _running: list[str] = [""]
+_expected: set[str] = set()
 
 
 def _import_all() -> None:
@@ -108,22 +110,23 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     kept = []
     for item in items:
         common = item.module.__name__ == "sklearn.tests.test_common"
-        if not common or any(
-            map(holds_ours, getattr(item, "callspec", None).params.values() if hasattr(item, "callspec") else ())
-        ):
+        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if not common or any(map(holds_ours, values)):
             kept.append(item)
     items[:] = kept
     if os.environ.get("SKLEARN_SUITE_STRICT") != "1":
         return
-    wanted = {test: group["reason"] for group in expected_failures() for test in group["tests"]}
+    wanted = {test: group for group in expected_failures() for test in group["tests"]}
     met = set()
     for item in items:
         name = identity(item)
         for key in (name, name.split("[")[0]):
             if key in wanted:
                 met.add(key)
+                _expected.add(name)
                 # One that passes fails the run: the list only gets shorter.
-                item.add_marker(pytest.mark.xfail(reason=wanted[key], strict=True))
+                strict = wanted[key].get("strict", True)
+                item.add_marker(pytest.mark.xfail(reason=wanted[key]["reason"], strict=strict))
                 break
     modules = {identity(item).split("::")[0] for item in items}
     stale = [test for test in wanted if test not in met and test.split("::")[0] in modules]
@@ -137,9 +140,8 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item: Any, nextitem: Any) -> Any:
     _running[0] = identity(item)
-    _outcomes.setdefault(_running[0], {"outcome": "passed", "seconds": 0.0, "expected": False})
-    for mark in item.iter_markers("xfail"):
-        _outcomes[_running[0]]["expected"] |= bool(mark.kwargs.get("strict"))
+    fresh = {"outcome": "passed", "seconds": 0.0, "expected": _running[0] in _expected}
+    _outcomes.setdefault(_running[0], fresh)
     yield
     _running[0] = ""
 

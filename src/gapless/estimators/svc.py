@@ -134,8 +134,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     @property
     def probA_(self) -> np.ndarray:
-        """Deprecated, as in scikit-learn: of two classes and ``probability=True`` the A of P = 1 / (1 + exp(A f + B)), else empty."""
-        return self._platt("probA_", "slope")
+        """Deprecated as in scikit-learn: A of P(first class) = 1 / (1 + exp(B - A f)), ``probability=True``; else empty."""
+        return -self._platt("probA_", "slope")
 
     @property
     def probB_(self) -> np.ndarray:
@@ -151,7 +151,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             stacklevel=3,
         )
         found = getattr(getattr(self, "_probability_map", None), field, None)
-        return np.empty(0) if found is None else np.array([-found])
+        return np.empty(0) if found is None else np.array([found])
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -256,6 +256,7 @@ class SVC(KernelClassifier):
     alpha_ : multiplier of each training row
     slack_ : slack xi of each training row
     slackness_ : `Slackness` of the training rows: their class read from alpha and from the margin
+    probA_, probB_ : deprecated, as in scikit-learn: Platt's A and B of two classes; empty without ``probability=True``
     """
 
     _kind = "c_svc"
@@ -335,6 +336,7 @@ class NuSVC(KernelClassifier):
     alpha_ : multiplier of each training row
     slack_ : slack xi of each training row
     slackness_ : `Slackness` of the training rows: their class read from alpha and from the margin
+    probA_, probB_ : deprecated, as in scikit-learn: Platt's A and B of two classes; empty without ``probability=True``
     """
 
     _kind = "nu_svc"

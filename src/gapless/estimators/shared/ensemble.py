@@ -49,7 +49,8 @@ def fit_by_counts(learner: Any, X: Any, y: Any, given: dict[str, Any], counts: n
     Where a bag lacks a class, and the learner cannot have a class without weight, it is given the rows of the bag alone; a
     bag of one class is answered by that class."""
     try:
-        return learner.fit(X, y, **{**given, "sample_weight": counts})
+        learner.fit(X, y, **{**given, "sample_weight": counts})
+        return learner
     except ValueError:
         there = np.unique(np.asarray(y)[counts > 0.0])
         if not labels or there.size == np.unique(y).size:
