@@ -172,7 +172,7 @@ SHARED = {
     )
     | {
         "conf": "Sphinx",
-        "extensions": "what runs the code of a page, writes a page for each public name, and makes notebooks",
+        "examples": "questions about real data", "extensions": "what runs the code of a page, writes a page for each public name, and makes notebooks",
     },
 }
 
