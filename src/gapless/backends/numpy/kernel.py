@@ -138,7 +138,7 @@ class _Search:
         found = polish(self.problem, self.loop, self.beta, self.scores)
         if found.gap < self.figures.gap:
             self.steps.append("polish")
-            self.take(found.beta, found.scores)
+            self.take(found.beta)  # the scores of a polish are sums of steps, whose rounding a small u does not tell
         return found.settled or self._reaches()
 
     def _violate_little(self, point: Point | None) -> None:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, validat
 from gapless._runtime.config import report_convergence
 from gapless.certificates.least_squares import LeastSquaresCertificate, worst_status
 from gapless.certificates.model_document import encode_float, statement
+from gapless.certificates.odd_scales import confirmed
 from gapless.errors import IllConditionedWarning, listed
 from gapless.fits.frame import TRUSTED_CONDITION
 from gapless.fits.least_squares import LeastSquaresData, LeastSquaresTask, fit_least_squares
@@ -108,7 +109,7 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
         """Set certificate_ and the attributes that follow from it; the answer in float64."""
         fitted = fit_least_squares(self._task(alpha), data, interruption)
         answer, dtype = fitted.answer, fitted.arrays["coef"].dtype
-        self.certificate_ = LeastSquaresCertificate(
+        certificate = LeastSquaresCertificate(
             kind="gap" if "dual" in fitted.arrays else "orthogonality",
             status=worst_status(fitted.targets),
             tol=float(self.tol),
@@ -124,6 +125,8 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
             statement=self._statement(data, alpha, dtype, columns_of_y, fitted.common),
             arrays=fitted.arrays,
         )
+        y = data.Y if data.labels is None else data.labels.classes[data.labels.index]
+        self.certificate_ = confirmed(certificate, data.X, y, data.sample_weight)
         if data.labels is not None:
             self.classes_ = data.labels.classes
         self._take_model()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from inspect import signature
 from typing import Any
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from gapless._runtime.progress import with_progress
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.certificates.linear import Certificate
+from gapless.certificates.odd_scales import confirmed
 from gapless.encode.clean import ready
 from gapless.encode.lazy_frames import read_rows, refuse_lazy
 from gapless.encode.offset import encode_offset
@@ -102,7 +104,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
                     start=start,
                     watch=Watch(callback, interruption),
                 )
-            self._take(fitted)
+            self._take(replace(fitted, certificate=confirmed(fitted.certificate, X, y, sample_weight)))
         self._raise_interruption(interruption)
         self._warn(fitted)
         return self

@@ -195,6 +195,7 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
             self._tree, self._levels, self._made = grown.tree, grown.levels, {}
             data = TreeData.build(hashes(), encoded.marks, encoded.document)
             self.certificate_ = certify_tree(self, grown, data, weight, stopwatch)
+        self._confirm(X, y, None if sample_weight is None else weight)
 
     @staticmethod
     def _uses_chance(limits: TreeLimits, d: int) -> bool:

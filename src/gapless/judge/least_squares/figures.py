@@ -43,7 +43,11 @@ def recompute(case: SquaresData) -> Figures:
     S, d = case.S, case.d
     mass, raw2, mean, sum_y, count = 0.0, np.zeros(d), np.zeros(d), np.zeros(S), 0
     first: np.ndarray | None = None
+    grain = math.ldexp(
+        1.0, -math.frexp(float(case.s.max()))[1]
+    )  # weights of at most 1: their products with squares stay floats
     for block, s, y in case.blocks():
+        s = s * grain
         if first is None:
             first = block.values[0].copy() if isinstance(block, DenseBlock) else np.zeros(d)
         moved = DenseBlock(0, block.values - first) if isinstance(block, DenseBlock) else block
@@ -55,6 +59,7 @@ def recompute(case: SquaresData) -> Figures:
     centred2, rss, tss, size2 = np.zeros(d), np.zeros(S), np.zeros(S), np.zeros(S)
     gradient, slope, drift = np.zeros((S, d)), np.zeros(S), np.zeros(d)
     for block, s, y in case.blocks():
+        s = s * grain
         r = y - block.scores(case.W).T - case.b[:, None]
         rss, tss, size2 = rss + (r * r) @ s, tss + ((y - mean_y[:, None]) ** 2) @ s, size2 + (y * y) @ s
         weighted = r * s
@@ -70,7 +75,7 @@ def recompute(case: SquaresData) -> Figures:
         gradient, slope = gradient + _times(moved, weighted), slope + weighted.sum(axis=1)
         centred2, drift = centred2 + _times(_squared(moved), s[None, :])[0], drift + _times(moved, s[None, :])[0]
     centred2 = np.maximum(centred2 - case.free * drift**2 / mass, 0.0)  # the mean is rounded
-    gradient -= case.alpha[:, None] * case.W
+    gradient -= grain * case.alpha[:, None] * case.W
     raw, constant = np.sqrt(raw2), 2.0**-44  # a column that varies by less than this part of its length is constant
     scale = np.maximum(np.sqrt(centred2), constant * raw) if case.free else raw
     length = np.sqrt(rss)
@@ -96,7 +101,8 @@ def recompute(case: SquaresData) -> Figures:
     noise = np.fmin(noise, np.maximum(cosine_share, 4.0 * room))
     rss_room = capped(2.0 * error * length + error**2 + 4.0 * sums * rss, size2 + rss, squares_share)
     varies = np.sqrt(centred2) / np.maximum(constant * raw, TINY)
-    return Figures(mass, count, raw2.sum(), rss, tss, cosine, size2, rss_room, room, noise, varies)
+    mass, square, rss, tss, size2, rss_room = (a / grain for a in (mass, raw2.sum(), rss, tss, size2, rss_room))
+    return Figures(mass, count, square, rss, tss, cosine, size2, rss_room, room, noise, varies)
 
 
 def _seen(case: SquaresData, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray) -> np.ndarray:
