@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 
 import gapless
 from gapless import judge
-from gapless.certificates.odd_scales import is_odd
+from gapless.certificates.confirmation.odd_scales import is_odd
 from gapless.judge.verdict import Claim, Verdict
 
 RANDOM = np.random.default_rng(0)
@@ -122,7 +122,7 @@ def test_what_the_judge_accepts_stays_as_it_is(monkeypatch):
     before = gapless.LinearSVC().fit(X * [1e7, 1.0, 1e-4], y).certificate_
     assert before.status == "converged"
     monkeypatch.setattr(judge, "check", None)  # is not asked
-    from gapless.certificates import odd_scales
+    from gapless.certificates.confirmation import odd_scales
 
     monkeypatch.setattr(odd_scales, "is_odd", lambda *data: False)
     after = gapless.LinearSVC().fit(X * [1e7, 1.0, 1e-4], y).certificate_

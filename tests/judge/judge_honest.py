@@ -25,7 +25,7 @@ from judge_zoo import Data, fitted
 from scipy import sparse
 
 import gapless
-from gapless.certificates import odd_scales
+from gapless.certificates.confirmation import odd_scales
 from gapless.judge import CertificateError, check
 
 #: Seconds after which a problem counts as hanging.

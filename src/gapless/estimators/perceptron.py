@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapless._runtime.progress import Progress, with_progress
 from gapless._runtime.written import written
-from gapless.certificates.odd_scales import confirmed
+from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.perceptron import BoundCertificate
 from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.lazy_frames import read_rows

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gapless._runtime.config import report_convergence
-from gapless.certificates.odd_scales import confirmed
+from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.errors import lost_scale_message
 from gapless.solvers.loop import Interruption
 from gapless.solvers.solution import Event

@@ -18,9 +18,9 @@ from gapless._runtime.config import report_convergence
 from gapless._runtime.progress import with_progress
 from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.backends.choose import kernel_predictor
+from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.kernel import KernelCertificate
 from gapless.certificates.model_document import decode_float
-from gapless.certificates.odd_scales import confirmed
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.pairs import pairs_of_classes
 from gapless.errors import IllConditionedWarning, short

@@ -13,9 +13,9 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
 from gapless._runtime.config import report_convergence
+from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.least_squares import LeastSquaresCertificate, worst_status
 from gapless.certificates.model_document import encode_float, statement
-from gapless.certificates.odd_scales import confirmed
 from gapless.errors import IllConditionedWarning, listed
 from gapless.fits.frame import TRUSTED_CONDITION
 from gapless.fits.least_squares import LeastSquaresData, LeastSquaresTask, fit_least_squares
