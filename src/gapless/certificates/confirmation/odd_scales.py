@@ -88,7 +88,7 @@ def _silent_parts(certificate: Any) -> list[bool]:
     """Of each problem, or of the only one, whether the fit itself has found that nothing is known."""
     parts = getattr(certificate, "subproblems", getattr(certificate, "targets", (certificate,)))
     gaps = [getattr(part, "relative_gap", None) for part in parts]
-    return [part.status == "not_finite" and gap is not None and math.isnan(gap) for part, gap in zip(parts, gaps)]
+    return [part.status == "not_finite" and (gap is None or math.isnan(gap)) for part, gap in zip(parts, gaps)]
 
 
 def _is_confirmed(certificate: BaseCertificate, X: Any, y: Any, weights: Any) -> bool:
