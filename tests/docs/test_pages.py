@@ -53,6 +53,11 @@ def test_a_block_that_warns_fails(tmp_path):
         run_blocks.run_page(page)
 
 
+def test_code_that_is_shown_is_run():
+    """A block of Python that is not run could be wrong. That of the lab needs a notebook."""
+    assert {page.name for page in PAGES if "```python" in page.read_text("utf-8")} <= {"lab.md"}
+
+
 def test_every_row_of_the_notes_has_its_page():
     programs = sorted((Path(__file__).parents[1] / "notes").glob("s[0-9][0-9]_*.py"))
     assert len(programs) == 35
