@@ -171,7 +171,10 @@ SHARED = {
         ],
         "a topic",
     )
-    | {"conf": "Sphinx", "extensions": "what runs the code of a page and writes a page for each public name"},
+    | {
+        "conf": "Sphinx",
+        "extensions": "what runs the code of a page, writes a page for each public name, and makes notebooks",
+    },
 }
 
 #: Words that families had before. No file or folder is called by them.
