@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression as SkLogisticRegression
 
 from gapless import LogisticRegression, verify
 from gapless.problems.multinomial import Multinomial
-from gapless.solvers.linear.softmax_by_examples import ExamplesInverse
+from gapless.solvers.newton_system_softmax import ExamplesInverse
 
 
 @pytest.mark.parametrize("offset", ["none", "penalised", "free"])

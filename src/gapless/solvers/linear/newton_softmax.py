@@ -5,7 +5,7 @@
 The Hessian couples the classes: its block (k, l) is  sum_i c_i (p_ik [k = l] - p_ik p_il) x_i x_i',  plus the penalty.  Where
 that costs less than some products with the data it is written out and factored; beyond, conjugate gradients solve for the step,
 to the precision that it can use, preconditioned as well as pays (`_Products`); where examples are fewer than features the
-dearest way is the inverse itself (`softmax_by_examples`).  With a free offset P does not change along
+dearest way is the inverse itself (`newton_system_softmax`).  With a free offset P does not change along
 b + t: that direction gets a small ridge, and the b returned sums to 0.  As for two classes the gap costs nothing:
 
     P - D = 1/2 |grad_W P|^2 - b'r,     r = sum_i u_i,     less what D loses where r is not 0
@@ -21,10 +21,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from gapless.problems.examples.protocol import Handle, SoftmaxExamples
 from gapless.solvers.line_search import search_along
 from gapless.solvers.linear.newton_point import NewtonProgress
-from gapless.solvers.linear.softmax_by_examples import ExamplesInverse, few_examples
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Loop
 from gapless.solvers.newton_system import FACTORED_COLUMNS, conjugate_gradients
+from gapless.solvers.newton_system_softmax import ExamplesInverse
 
 Map = Callable[[np.ndarray], np.ndarray]
 
@@ -87,6 +87,12 @@ def _record(
                 U, gap = balanced, primal - lifted
     loop.record(theta, U, primal, primal - gap, ends=False)
     return gradient, gap
+
+
+def few_examples(problem: SoftmaxExamples) -> bool:
+    """Examples are fewer than features, and matrices of their size fit."""
+    n = float(problem.n)
+    return n <= problem.d and problem.K * n * n <= LINEAR_THRESHOLDS.softmax_examples_values
 
 
 class _StepSystem:

@@ -24,15 +24,8 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from gapless import rows as R
 from gapless.problems.examples.protocol import Handle, SoftmaxExamples
-from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 
 Map = Callable[[np.ndarray], np.ndarray]
-
-
-def few_examples(problem: SoftmaxExamples) -> bool:
-    """Examples are fewer than features, and matrices of their size fit."""
-    n = float(problem.n)
-    return n <= problem.d and problem.K * n * n <= LINEAR_THRESHOLDS.softmax_examples_values
 
 
 class ExamplesInverse:
