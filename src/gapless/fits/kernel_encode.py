@@ -245,8 +245,9 @@ def start_pairs(request: KernelRequest, encoded: EncodedKernel, shared: SharedRo
     if not isinstance(gram, HeldGram) or len(encoded.pairs) < 2 or data.start is not None:
         return None
     largest = _largest_problem(request, index)
-    effort = effort_for(request.stop.relative_gap, 1.0, largest, request.stop.passes, len(encoded.pairs))
-    return run_libsvm_on_pairs(gram.whole, index, c, None if request.kind == "c_svc" else request.nu, effort)
+    nu, passes = None if request.kind == "c_svc" else request.nu, request.stop.passes
+    effort = effort_for(request.stop.relative_gap, 1.0, largest, largest, (passes, len(encoded.pairs), nu is not None))
+    return run_libsvm_on_pairs(gram.whole, index, c, nu, effort)
 
 
 class _Late(Exception):

@@ -63,8 +63,8 @@ class CertifiedModel(Shown):
         """A loaded model has no figures of its training rows."""
         if not hasattr(self, "_scores"):
             raise AttributeError(
-                f"this {type(self).__name__} was loaded from a file, which does not hold the training rows: "
-                "margins(model, X, y) recomputes what they say"
+                f"this {type(self).__name__} was loaded from a file, or fitted to rows in blocks, and does not hold the training "
+                "rows: margins(model, X, y) recomputes what they say"
             )
 
 
