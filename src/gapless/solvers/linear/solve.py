@@ -148,7 +148,8 @@ def _record_start(problem: LinearProblem, loop: Loop, start: tuple[np.ndarray, n
 def _record_multinomial_start(problem: Multinomial, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
     """The same for softmax. Equal scores move no share, so that D(0) = 0 needs no data."""
     zero = np.zeros((problem.K, problem.d + 1))
-    loop.record(zero, problem.zero_dual(), problem.primal(zero), 0.0, ends=False)
+    equal = float(np.sum(problem.class_weights)) * float(np.log(problem.K))
+    loop.record(zero, problem.zero_dual(), equal, 0.0, ends=False)
     if not np.isfinite(problem.R2):
         loop.end("not_finite")
     if start is not None:
