@@ -174,7 +174,6 @@ SHARED = {
     )
     | {
         "conf": "Sphinx",
-        "examples": "questions about real data",
         "extensions": "what runs the code of a page, writes a page for each public name, and makes notebooks",
     },
 }
