@@ -68,10 +68,10 @@ def rendered(block: Block) -> list[str]:
             return captioned(block.caption, [*grid(block.head, block.rows), *([""] if more else []), *more])
         case Matrix():
             end = ["all"] if block.summed else []
-            rows = [
+            lines = [
                 [label, *(cell.text for cell in cells), *([total] if end else [])] for label, cells, total in block.rows
             ]
-            return captioned(block.caption, grid([block.corner, *block.labels, *end], rows))
+            return captioned(block.caption, grid([block.corner, *block.labels, *end], lines))
         case Bars():
             width = max((len(bar.figures) for bar in block.rows), default=1)
             names = [*block.head[2:], *[""] * width][:width]
