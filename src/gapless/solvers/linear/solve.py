@@ -81,7 +81,7 @@ def solve(
         with loop.catch_end():
             _record_start(problem, loop, start)
             for name, run in _plan(problem, loop, Wishes(solver, start, seed, order, schedule)):
-                if name == "coordinate_descent" and not problem.one_by_one:
+                if _has_no_way(problem, name):
                     continue
                 used.append(name)
                 run()
@@ -270,9 +270,16 @@ def passes_are_cheap(problem: LinearProblem) -> bool:
 # -- the end -----------------------------------------------------------------------------------------------------
 
 
+def _has_no_way(problem: LinearProblem, name: str) -> bool:
+    """Whether the rows do not answer what this solver asks: one by one, or by the verbs of interior point."""
+    return (name == "coordinate_descent" and not problem.one_by_one) or (
+        name == "interior_point" and problem.new_barrier is None
+    )
+
+
 def _polish(problem: LinearProblem, loop: Loop, used: list[str]) -> list[str]:
     """Go on to machine precision where it costs at most a fifth of the fit, by count."""
-    if loop.best_theta is None or loop.best_u is None:
+    if loop.best_theta is None or loop.best_u is None or problem.new_sets is None:
         return []
     if loop.settled:
         return ["active_set"]
