@@ -15,6 +15,7 @@ from gapless.certificates.likelihood import GradientCertificate
 from gapless.errors import IllConditionedWarning, SeparationWarning
 from gapless.estimators.shared.constraints import Constraint, nothing, number, options
 from gapless.estimators.shared.linear_classifier import LinearClassifier
+from gapless.fits.blocks.given import answer_lazily
 from gapless.fits.likelihood import dependent_columns, fit_unpenalised, separation
 from gapless.fits.linear import LinearFit, fit_linear
 from gapless.fits.linear_encode import LinearRequest
@@ -282,6 +283,8 @@ class LogisticRegression(LinearClassifier):
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """ln of predict_proba, computed without forming it."""
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "predict_log_proba", X)
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.stack([log_expit(-scores), log_expit(scores)], axis=1)
@@ -289,6 +292,8 @@ class LogisticRegression(LinearClassifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """P(class | x), one column a class in the order of classes_."""
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "predict_proba", X)
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.stack([expit(-scores), expit(scores)], axis=1)

@@ -47,6 +47,18 @@ class Total:
         elif result is not None:
             self._found = [result] if self._found is None else [*self._found, result]
 
+    def join(self, other: Total) -> None:
+        """Put in what another has, as a whole."""
+        if self._kind is type(None):
+            self._kind, self._found = other._kind, other._found
+        elif self._kind is tuple:
+            for mine, theirs in zip(self._found, other._found, strict=True):
+                mine.join(theirs)
+        elif isinstance(other._found, np.ndarray):
+            self._found = self._found + other._found
+        elif other._found is not None:
+            self._found = [*(self._found or []), *other._found]
+
     def get(self) -> Any:
         if self._kind is tuple:
             return tuple(total.get() for total in self._found)

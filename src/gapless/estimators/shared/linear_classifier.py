@@ -20,7 +20,7 @@ from gapless.certificates.linear import Certificate
 from gapless.encode.clean import ready
 from gapless.encode.lazy_frames import read_rows, refuse_lazy
 from gapless.encode.offset import encode_offset
-from gapless.fits.blocks.given import note_columns, walk_of
+from gapless.fits.blocks.given import answer_lazily, note_columns, walk_of
 from gapless.fits.blocks.linear import fit_linear_blocks
 from gapless.fits.linear import LinearFit, fit_linear
 from gapless.fits.linear_encode import LinearRequest
@@ -163,14 +163,18 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
     # -- prediction ------------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """<w, x> + b: (n_samples,) for two classes, else one column a class."""
+        """<w, x> + b: (n_samples,) for two classes, else one column a class. Of a Dask collection it is lazy."""
         check_is_fitted(self)
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "decision_function", X)
         X = read_rows(self, X, reset=False)
         scores = products_of(X, self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score."""
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "predict", X)
         scores = self.decision_function(X)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
