@@ -1,4 +1,4 @@
-"""Dask collections: walked here without a client; with one X stays with its workers, and any number of them gives the same bits."""
+"""Dask collections: walked here without a client; with one X stays with its workers, and their number changes no bit."""
 
 from __future__ import annotations
 

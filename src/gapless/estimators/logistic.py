@@ -67,6 +67,9 @@ class LogisticRegression(LinearClassifier):
         Newton steps or passes; -1 or None: a finite cap of ours.
     verbose : int
         1 prints the falling gap.
+    checkpoint : str, path or None
+        A file that holds the best model so far, at most once a minute and when the fit ends, with its true gap: a model file like
+        any other. Where it is there already the fit starts from it, so that a program that was killed goes on.
     warm_start : bool
         Start from the previous fit of this object.
     n_jobs : int or None
@@ -122,6 +125,7 @@ class LogisticRegression(LinearClassifier):
         schedule: Any = None,
         time_limit: float | None = None,
         init: Any = None,
+        checkpoint: Any = None,
         device: str = "auto",
     ) -> None:
         self.penalty = penalty
@@ -143,6 +147,7 @@ class LogisticRegression(LinearClassifier):
         self.schedule = schedule
         self.time_limit = time_limit
         self.init = init
+        self.checkpoint = checkpoint
         self.device = device
 
     def _loss(self) -> str:

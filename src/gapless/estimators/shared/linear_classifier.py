@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import os
+import warnings
 from functools import lru_cache
 from inspect import signature
 from typing import Any
@@ -14,7 +17,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from gapless._runtime.lazy import load
 from gapless._runtime.progress import with_progress
+from gapless._runtime.written import written
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.certificates.linear import Certificate
 from gapless.encode.clean import ready
@@ -22,6 +27,7 @@ from gapless.encode.lazy_frames import read_rows, refuse_lazy
 from gapless.encode.offset import encode_offset
 from gapless.fits.blocks.given import answer_lazily, note_columns, walk_of
 from gapless.fits.blocks.linear import fit_linear_blocks
+from gapless.fits.frame import Keeper
 from gapless.fits.linear import LinearFit, fit_linear
 from gapless.fits.linear_encode import LinearRequest
 from gapless.readings.slackness import Slackness, slackness
@@ -30,7 +36,7 @@ from gapless.solvers.linear.solve import DESCENTS, SOLVERS
 from gapless.solvers.loop import Stop, Watch, interruptible
 
 from .certified_model import CoefficientModel, DualModel, history_of
-from .constraints import booleans, integer, minus_one, nothing, number, shared
+from .constraints import booleans, integer, minus_one, nothing, number, path_of_file, shared
 from .loading import blank_model
 
 
@@ -58,6 +64,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         **shared("time_limit", "n_jobs", "verbose"),
         **booleans("fit_intercept", "penalize_intercept", "warm_start"),
         **shared("device", "init"),
+        "checkpoint": [nothing(), path_of_file()],
     }
 
     def _check_parameters(self) -> None:
@@ -98,8 +105,10 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
                 start = self.certificate_
+            keeper, start = self._keeper(start)
             with with_progress(self) as callback:
                 options = {"start": start, "watch": Watch(callback, interruption)}
+                options |= {} if keeper is None else {"keeper": keeper}
                 if walk is not None:
                     fitted = fit_linear_blocks(task, walk, **options)
                     note_columns(self, walk)
@@ -107,9 +116,51 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
                     options["feature_names"] = getattr(self, "feature_names_in_", None)
                     fitted = self._fitted(task, X, y, sample_weight, **options)
             self._take(fitted)
+            if keeper is not None:
+                self._write_checkpoint(fitted)
         self._raise_interruption(interruption)
         self._warn(fitted)
         return self
+
+    # -- the checkpoint --------------------------------------------------------------------------------------
+
+    _checkpoint_seconds = 60.0  #: between two; writing one costs passes over the data
+
+    def _keeper(self, start: Any) -> tuple[Keeper | None, Any]:
+        """What writes checkpoints of this fit, if it is asked for; and the start: what the last one left, if it is there."""
+        place = self.checkpoint
+        if place is None:
+            return None, start
+        if self._strength() == math.inf:
+            raise ValueError("checkpoint= is for fits with a penalty: with C=inf leave it out")
+        if start is None and os.path.exists(place):
+            earlier = load("gapless.files.model_file", "load")(place)  # type: ignore[operator]
+            if type(earlier) is not type(self):
+                name = type(earlier).__name__
+                raise ValueError(f"checkpoint={written(str(place))} holds a {name}: name another file, or remove it")
+            start = earlier
+        self.__dict__.pop("_checkpoint_failed", None)
+        return Keeper(self._write_checkpoint, self._checkpoint_seconds), start
+
+    def _write_checkpoint(self, fitted: LinearFit) -> None:
+        """A model file of a fit that is not done; where it cannot be written that is said once, and the fit goes on."""
+        model = copy.copy(self)
+        model._take(fitted)
+        names = fitted.certificate.statement["feature_names"]
+        if names is None:
+            model.__dict__.pop("feature_names_in_", None)
+        try:
+            load("gapless.files.model_file", "save")(model, self.checkpoint)  # type: ignore[operator]
+        except (OSError, MemoryError) as error:
+            if not hasattr(self, "_checkpoint_failed"):
+                self._checkpoint_failed = True
+                why = getattr(error, "strerror", None) or error
+                warnings.warn(
+                    f"checkpoint={written(str(self.checkpoint))} could not be written ({why}): the fit goes on, and what "
+                    "the file held before is as it was",
+                    UserWarning,
+                    stacklevel=2,
+                )
 
     def _take(self, fitted: LinearFit) -> None:
         """The attributes of a fitted model."""
@@ -131,7 +182,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
 
     def _task(self, dtype: Any) -> LinearRequest:
         parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}  # type: ignore[arg-type]
-        parameters["init"] = None  # a model to start from is not part of what was fitted
+        parameters["init"] = parameters["checkpoint"] = None  # where a fit starts from is not part of what was fitted
         # What deprecated names and scikit-learn's meanings come to.
         penalised = self._penalises_offset()
         parameters |= {"C": self._strength(), "penalize_intercept": penalised}
