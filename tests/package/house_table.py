@@ -164,6 +164,7 @@ SHARED = {
             "imbalance",
             "quickstart",
             "report",
+            "scaling",
             "theory",
             "tuning",
             "which",
