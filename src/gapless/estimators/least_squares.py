@@ -361,10 +361,8 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
             self._check_parameters()
             walk = walk_of(X, y, sample_weight)
             if walk is not None:
-                of_classes = {"classify": True, "class_weight": self.class_weight}
-                answer = self._fit_blocks(
-                    walk, lambda targets: np.full(targets, float(self.alpha)), interruption, **of_classes
-                )
+                alphas = lambda targets: np.full(targets, float(self.alpha))  # noqa: E731
+                answer = self._fit_blocks(walk, alphas, interruption, classify=True, class_weight=self.class_weight)
                 self._close(answer, interruption)
                 return self
             X, y, look = self._read(X, y)

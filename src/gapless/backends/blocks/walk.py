@@ -91,6 +91,17 @@ class InBlocks:
         raise TypeError("a vector that lies in blocks has no length here")
 
 
+class Shape(NamedTuple):
+    """What solvers choose by: values kept, costs of a pass and of a matrix in ns of a core, and how long sums are."""
+
+    sparse: bool
+    stored: int
+    curve_cost: float
+    gram_cost: float
+    sum_length: float
+    base_length: float
+
+
 class Job(NamedTuple):
     """``work(part, *args, *parts of vectors)`` returns a result and ``makes`` new parts.
 

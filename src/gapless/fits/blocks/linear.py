@@ -146,7 +146,7 @@ def _reached(problem: Any, so_far: tuple[Any, Any, Any], zero: np.ndarray) -> So
 def _fit_class(request: LinearRequest, data: BlockRows, k: int, frame: Frame, so_far: Any = None) -> LinePart:
     positives = _positives(data)
     spec = LinearSpec(request.loss, request.offset.kind, request.offset.scale, positives[k], data.seen.d)
-    problem = BlockLinear(data.walk, spec, data.encoded.base, sparse=data.seen.facts[0].sparse)
+    problem = BlockLinear(data.walk, spec, data.encoded.base, shape=data.seen.shape)
     start, earlier = None, _read_start(data, len(positives))
     if earlier is not None and so_far is None:
         theta = problem.join(earlier[0][k], float(earlier[1][k]))
@@ -177,7 +177,7 @@ def _fit_class(request: LinearRequest, data: BlockRows, k: int, frame: Frame, so
 def _fit_all_classes(request: LinearRequest, data: BlockRows, frame: Frame, so_far: Any = None) -> LinePart:
     K = data.classes.values.size
     spec = SoftmaxSpec(K, request.offset.kind, request.offset.scale, data.seen.d)
-    problem = BlockSoftmax(data.walk, spec, data.encoded.base, sparse=data.seen.facts[0].sparse)
+    problem = BlockSoftmax(data.walk, spec, data.encoded.base, shape=data.seen.shape)
     start, earlier = None, _read_start(data, K)
     if earlier is not None and so_far is None:
         theta = problem.join(*earlier[:2])
