@@ -73,6 +73,7 @@ SHARED = {
         "line_search": "step lengths of Newton's methods",
         "newton_system": "H v = g by factors",
         "newton_system_cg": "H v = g by conjugate gradients",
+        "newton_system_softmax": "H v = g where examples are fewer than features",
         "exact": "fractions, for separation",
     },
     "certificates": {
@@ -81,6 +82,7 @@ SHARED = {
         "fingerprint": "which rows, labels and weights a claim is about",
         "subproblem": "the gap of one problem: of a fit, or of one class against the rest",
         "verify": "the judge, asked",
+        "confirmation": "the judge, asked by the fit itself where scales are odd",
     },
     "judge": {
         "check": "one head for all kinds",
@@ -171,7 +173,10 @@ SHARED = {
         ],
         "a topic",
     )
-    | {"conf": "Sphinx", "extensions": "what runs the code of a page and writes a page for each public name"},
+    | {
+        "conf": "Sphinx",
+        "extensions": "what runs the code of a page, writes a page for each public name, and makes notebooks",
+    },
 }
 
 #: Words that families had before. No file or folder is called by them.

@@ -161,7 +161,10 @@ class OverBlocks:
         found = self.make(work.scores, theta, rows=True, tick=tick)
         if not isinstance(out, InBlocks):
             return found
-        out.parts, out.known = found.parts, {}  # whoever has it sees the new scores, as of an array that is written over
+        out.parts, out.known = (
+            found.parts,
+            {},
+        )  # whoever has it sees the new scores, as of an array that is written over
         return out
 
     def fetch(self, v: InBlocks) -> np.ndarray:

@@ -6,6 +6,7 @@ import copy
 import math
 import os
 import warnings
+from dataclasses import replace
 from functools import lru_cache
 from inspect import signature
 from typing import Any
@@ -20,6 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from gapless._runtime.lazy import load
 from gapless._runtime.progress import with_progress
 from gapless._runtime.written import written
+from gapless.backends.choose import as_labels, classes_of_scores, kind_of_card, receive_from_card
+from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.certificates.linear import Certificate
 from gapless.encode.clean import ready
@@ -45,6 +48,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
 
     _progress: Any = None
     _keeps_float32 = False
+    _on_cards = True
 
     classes_: np.ndarray
     coef_: Any  # an array, or a CSR matrix after sparsify()
@@ -98,8 +102,11 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         with interruptible(self) as interruption:
             self._check_parameters()
             refuse_lazy(X)
-            walk = walk_of(X, y, sample_weight)
-            if walk is None and not ready(self, X, y):
+            held = receive_from_card(X)
+            walk = walk_of(X, y, sample_weight) if held is None else None
+            if held is not None:
+                self.n_features_in_, X, y = held.shape[1], held, as_labels(y)
+            elif walk is None and not ready(self, X, y):
                 X, y = read_rows(self, X, y, order="C", accept_large_sparse=True)
             task = self._task(np.float64 if walk else X.dtype)
             start = self.init
@@ -115,6 +122,8 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
                 else:
                     options["feature_names"] = getattr(self, "feature_names_in_", None)
                     fitted = self._fitted(task, X, y, sample_weight, **options)
+                    if held is None:
+                        fitted = replace(fitted, certificate=confirmed(fitted.certificate, X, y, sample_weight))
             self._take(fitted)
             if keeper is not None:
                 self._write_checkpoint(fitted)
@@ -206,6 +215,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             dtype=np.dtype(dtype if self._keeps_float32 else np.float64),
             seed=seed,
             schedule=self.schedule,
+            device=self.device,
         )
 
     def _set_n_iter(self) -> None:
@@ -218,6 +228,10 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         check_is_fitted(self)
         if hasattr(X, "__dask_graph__"):
             return answer_lazily(self, "decision_function", X)
+        held = receive_from_card(X)
+        if held is not None:
+            found = held.products(self.coef_, self.intercept_)
+            return kind_of_card(X, found[:, 0] if found.shape[1] == 1 else found)
         X = read_rows(self, X, reset=False)
         scores = products_of(X, self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
@@ -227,6 +241,8 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         if hasattr(X, "__dask_graph__"):
             return answer_lazily(self, "predict", X)
         scores = self.decision_function(X)
+        if not isinstance(scores, np.ndarray):
+            return classes_of_scores(self.classes_, scores)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
 
