@@ -144,8 +144,8 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             raise ValueError("checkpoint= is for fits with a penalty: with C=inf leave it out")
         if start is None and os.path.exists(place):
             earlier = load("gapless.files.model_file", "load")(place)  # type: ignore[operator]
-            if type(earlier) is not type(self):
-                name = type(earlier).__name__
+            name = type(earlier).__name__
+            if name != type(self).__name__:
                 raise ValueError(f"checkpoint={written(str(place))} holds a {name}: name another file, or remove it")
             start = earlier
         self.__dict__.pop("_checkpoint_failed", None)
