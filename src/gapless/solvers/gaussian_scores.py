@@ -118,6 +118,21 @@ def quadratic_scores(
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
+def quadratic_scores_of_one(
+    x: np.ndarray, means: np.ndarray, rotations: list[np.ndarray], variances: list[np.ndarray], priors: np.ndarray
+) -> np.ndarray:
+    """The same of one row, (1, K) or (1,), for all classes at once: the columns of R_k are the axes of S_k, v_k its variances."""
+    V = np.array(variances, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        turned = np.einsum(
+            "kji,kj->ki", np.array(rotations, dtype=np.float64), x - means.astype(np.float64, copy=False)
+        )
+        form = (turned * turned / V).sum(axis=1)
+    form = np.minimum(np.nan_to_num(form, nan=1e300, posinf=1e300), 1e300)  # as `quadratic_form` has it
+    scores = log_priors(priors) - 0.5 * (form + np.log(V).sum(axis=1))
+    return scores[1:] - scores[:1] if len(scores) == 2 else scores[None, :]
+
+
 def quadratic_boundary(
     means: np.ndarray, whitenings: np.ndarray, log_dets: np.ndarray, log_odds: float
 ) -> tuple[np.ndarray, np.ndarray, float]:  # fmt: skip

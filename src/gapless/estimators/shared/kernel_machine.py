@@ -17,6 +17,7 @@ from gapless._runtime.config import report_convergence
 from gapless._runtime.progress import with_progress
 from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.backends.choose import kernel_predictor
+from gapless.backends.numpy.kernel_predict import predict_one
 from gapless.certificates.kernel import KernelCertificate
 from gapless.certificates.model_document import decode_float
 from gapless.encode.lazy_frames import refuse_lazy
@@ -275,13 +276,17 @@ class KernelMachine(DualModel, BaseEstimator):
         X = self._read_new(X)
         dual = self._plain_dual()
         classes = [slice(0, self.support_.size)] if classes is None else classes
-        with one_blas_thread(), thread_team(self.n_jobs), np.errstate(under="ignore"):
-            if callable(self.kernel):
-                return predict_scores_by_part(kernels.Precomputed(), self._matrix(X), self.support_, dual, classes)
-            if self.kernel == "precomputed":
-                return predict_scores_by_part(kernels.Precomputed(), X, self.support_, dual, classes)
-            predict = kernel_predictor(self._kernel_, X, self.support_vectors_, self._prediction_device())
-            return predict(self._kernel_, X, self.support_vectors_, dual, classes)
+        kernel, vectors, predict = self._kernel_, self.support_vectors_, predict_scores_by_part
+        if callable(self.kernel) or self.kernel == "precomputed":
+            kernel, vectors = kernels.Precomputed(), self.support_
+            X = self._matrix(X) if callable(self.kernel) else X
+        else:
+            predict = kernel_predictor(kernel, X, vectors, self._prediction_device())
+        with np.errstate(under="ignore"):
+            if predict is predict_one:  # which asks neither BLAS nor a team
+                return predict_one(kernel, X, vectors, dual, classes)
+            with one_blas_thread(), thread_team(self.n_jobs):
+                return predict(kernel, X, vectors, dual, classes)
 
     def _prediction_device(self) -> str:
         """A kernel that a card has no way for predicts in memory."""
