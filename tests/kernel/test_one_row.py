@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
@@ -17,7 +19,7 @@ def test_sums_of_parts(kernel, ends):
     """Also where a class has no support vectors."""
     random = np.random.default_rng(5)
     x, V, dual = random.normal(size=(1, 6)), random.normal(size=(40, 6)), random.normal(size=(3, 40))
-    parts = [slice(a, b) for a, b in zip(ends, ends[1:])]
+    parts = [slice(a, b) for a, b in pairwise(ends)]
     found = predict_one(kernel, x, V, dual, parts)
     square, inner = ((V - x) ** 2).sum(axis=1), V @ x[0]
     K = kernel.from_distances(square) if kernel.of_distances else kernel.from_products(inner[None], inner[:1], inner)[0]
