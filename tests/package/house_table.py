@@ -81,6 +81,7 @@ SHARED = {
         "fingerprint": "which rows, labels and weights a claim is about",
         "subproblem": "the gap of one problem: of a fit, or of one class against the rest",
         "verify": "the judge, asked",
+        "confirmation": "the judge, asked by the fit itself where scales are odd",
     },
     "judge": {
         "check": "one head for all kinds",
@@ -170,7 +171,10 @@ SHARED = {
         ],
         "a topic",
     )
-    | {"conf": "Sphinx", "extensions": "what runs the code of a page and writes a page for each public name"},
+    | {
+        "conf": "Sphinx",
+        "extensions": "what runs the code of a page, writes a page for each public name, and makes notebooks",
+    },
 }
 
 #: Words that families had before. No file or folder is called by them.
