@@ -46,3 +46,11 @@ def confidences_of_pairs(scores: np.ndarray, K: int) -> np.ndarray:
         sums[:, first] += column
         sums[:, second] -= column
     return sums / (3.0 * (np.abs(sums) + 1.0))
+
+
+def classes_by_sign(dual: np.ndarray, K: int) -> np.ndarray:
+    """The class of every row that has a part in some pair: the sign of its u says which of the two."""
+    found = np.zeros(dual.shape[1], dtype=np.int64)
+    for u, (i, j) in zip(dual, pairs_of_classes(K)):
+        found[u > 0.0], found[u < 0.0] = i, j
+    return found

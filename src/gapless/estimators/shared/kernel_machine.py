@@ -23,7 +23,7 @@ from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.kernel import KernelCertificate
 from gapless.certificates.model_document import decode_float
 from gapless.encode.lazy_frames import refuse_lazy
-from gapless.encode.pairs import pairs_of_classes
+from gapless.encode.pairs import classes_by_sign
 from gapless.errors import IllConditionedWarning, short
 from gapless.fits.kernel import KernelFit, fit_kernel
 from gapless.fits.kernel_encode import KernelRequest
@@ -370,7 +370,7 @@ class KernelMachine(DualModel, BaseEstimator):
         model._sparse = "vector_values" in arrays
         model._label_index = None
         if document["classes"] is not None:
-            model._label_index = _classes_of_support(dual, model.classes_.size)
+            model._label_index = classes_by_sign(dual, model.classes_.size)
         model.support_ = model._support(dual)
         model.support_vectors_ = np.empty((0, 0)) if block["name"] == "precomputed" else model._stored_vectors(arrays)
         model._set_coefficients(dual, arrays["scalars"])
@@ -378,14 +378,6 @@ class KernelMachine(DualModel, BaseEstimator):
         passes = np.array([sub.n_iter for sub in model.certificate_.subproblems], dtype=np.int32)
         model.n_iter_ = passes if document["classes"] is not None else int(passes[0])
         return model
-
-
-def _classes_of_support(dual: np.ndarray, K: int) -> np.ndarray:
-    """The class of every row that has a part in some pair: the sign of its u says which of the two."""
-    found = np.zeros(dual.shape[1], dtype=np.int64)
-    for u, (i, j) in zip(dual, pairs_of_classes(K)):
-        found[u > 0.0], found[u < 0.0] = i, j
-    return found
 
 
 def _refuse_too_large(n: int, name: str) -> None:
