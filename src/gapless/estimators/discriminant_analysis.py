@@ -23,8 +23,7 @@ from gapless.solvers.gaussian import ILL_CONDITIONED, Root, Whitening, moments, 
 from gapless.solvers.gaussian_scores import (
     project_by_covariance,
     project_by_svd,
-    quadratic_scores,
-    quadratic_scores_of_one,
+    scores_along_axes,
 )
 from gapless.solvers.loop import interruptible
 
@@ -393,9 +392,4 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
         """The log-odds of ``classes_[1]``; of more than two classes the log posterior of each, up to what they have in common."""
         check_is_fitted(self, "means_")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        if X.shape[0] == 1:
-            return quadratic_scores_of_one(X[0], self.means_, self.rotations_, self.scalings_, self.priors_)
-        wide = [variances.astype(np.float64) for variances in self.scalings_]
-        whitenings = [rotation.astype(np.float64) / np.sqrt(v) for rotation, v in zip(self.rotations_, wide)]
-        means = [mean.astype(np.float64) for mean in self.means_]
-        return quadratic_scores(X, means, whitenings, [np.log(v).sum() for v in wide], self.priors_)
+        return scores_along_axes(X, self.means_, self.rotations_, self.scalings_, self.priors_)
