@@ -119,14 +119,14 @@ def quadratic_scores(
 
 
 def scores_along_axes(
-    X: np.ndarray, means: Iterable[np.ndarray], rotations: Iterable[np.ndarray], variances: Iterable[np.ndarray], priors: np.ndarray
-) -> np.ndarray:  # fmt: skip
-    """The same where the columns of R_k are the axes of S_k, and v_k its variances. A single row is scored for all classes at once."""
+    X: np.ndarray, means: np.ndarray, rotations: list[np.ndarray], variances: list[np.ndarray], priors: np.ndarray
+) -> np.ndarray:
+    """The same where the columns of R_k are the axes of S_k, and v_k its variances. A single row takes all classes at once."""
     if X.shape[0] > 1:
         wide = [v.astype(np.float64) for v in variances]
         whitenings = [R.astype(np.float64) / np.sqrt(v) for R, v in zip(rotations, wide)]
-        means = [mean.astype(np.float64) for mean in means]
-        return quadratic_scores(X, means, whitenings, [np.log(v).sum() for v in wide], priors)
+        middles = [mean.astype(np.float64) for mean in means]
+        return quadratic_scores(X, middles, whitenings, [np.log(v).sum() for v in wide], priors)
     M, R, V = (np.array(each, dtype=np.float64) for each in (means, rotations, variances))
     with np.errstate(over="ignore", invalid="ignore"):
         turned = np.einsum("kji,kj->ki", R, X - M)
