@@ -85,7 +85,7 @@ def test_only_where_they_were_asked_for(tmp_path):
 
 
 def test_files_keep_the_map_of_three_classes(tmp_path):
-    X, y, new, _ = halves(load_iris)
+    X, y, new, _ = halves(load_wine)
     model = SVC(probability=True).fit(X, y)
     gapless.save(model, tmp_path / "model.gapless")
     assert np.array_equal(gapless.load(tmp_path / "model.gapless").predict_proba(new), model.predict_proba(new))
