@@ -96,7 +96,7 @@ def test_files_keep_the_map_of_three_classes(tmp_path):
 
 
 def test_a_row_that_is_the_only_one_of_its_class_keeps_its_score():
-    X, y, new, _ = halves(load_breast_cancer)
+    X, _, new, _ = halves(load_breast_cancer)
     model = SVC(probability=True).fit(X[:9], np.arange(9) == 0)
     p = model.predict_proba(new)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)

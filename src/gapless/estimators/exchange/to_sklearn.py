@@ -35,7 +35,7 @@ def twin_of(name: str) -> tuple[str, tuple[str, ...]] | None:
     tree = ("tree_", "n_outputs_", "n_classes_", "max_features_")
     out_of_bag = ("oob_score_", "oob_decision_function_", "oob_prediction_")
     ensemble = ("n_classes_", "estimator_weights_", "estimator_errors_", "estimators_features_", *out_of_bag)
-    places = {
+    places: dict[str, dict[str, tuple[str, ...]]] = {
         "svm": {"LinearSVC": linear, **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"), kernel)},
         "linear_model": {
             "LogisticRegression": linear,
@@ -135,7 +135,7 @@ def _finish_kernel(model: Any, twin: Any) -> None:
     counts = np.asarray(model.n_support_) if labelled else np.array([twin.support_.size, 0])
     twin._n_support = counts.astype(np.int32)
     twin._gamma, twin._num_iter = float(model._gamma), np.atleast_1d(model.n_iter_)
-    map_ = getattr(model, "_probability_map", None)
+    map_: Any = getattr(model, "_probability_map", None)
     platt = two and hasattr(map_, "slope")
     twin._probA = np.array([-map_.slope]) if platt else np.empty(0)
     twin._probB = np.array([map_.offset]) if platt else np.empty(0)

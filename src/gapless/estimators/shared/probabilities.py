@@ -67,7 +67,7 @@ def _left_out_scores(
     return found
 
 
-def map_document(map_: Sigmoid | Temperature) -> dict[str, float]:
+def map_document(map_: Sigmoid | Temperature) -> dict[str, Any]:
     """The map as an entry of the model document."""
     if isinstance(map_, Temperature):
         return {"temperature": encode_float(map_.t)}
