@@ -126,6 +126,7 @@ SHARED = {
     )
     | {
         "cold": "first fits in processes without kernels",
+        "docs": "the code and the completeness of the pages",
         "matrix": "every estimator x data x option",
         "notes": "a program for each row of the notes",
         "reference": "published optima",
@@ -143,21 +144,28 @@ SHARED = {
             "files",
             "formulas",
             "gallery",
+            "gpu",
             "index",
             "lab",
             "letters",
             "losses",
             "model_file",
             "path",
+            "certificate_by_hand",
+            "errors",
+            "faq",
             "from_scikit_learn",
+            "guides",
+            "imbalance",
             "quickstart",
             "report",
             "theory",
             "tuning",
+            "which",
         ],
         "a topic",
     )
-    | {"conf": "Sphinx"},
+    | {"conf": "Sphinx", "extensions": "what runs the code of a page and writes a page for each public name"},
 }
 
 #: Words that families had before. No file or folder is called by them.
