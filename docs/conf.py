@@ -23,8 +23,9 @@ extensions = [
     "sphinx_copybutton",
     "run_blocks",
     "reference_pages",
+    "notebooks",
 ]
-exclude_patterns = ["_build", "api.md", "extensions"]  # api.md becomes the pages of reference/
+exclude_patterns = ["_build", "api.md", "extensions", "notebooks"]  # api.md becomes the pages of reference/
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"

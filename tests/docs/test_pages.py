@@ -27,7 +27,12 @@ def extension(name: str) -> ModuleType:
 
 run_blocks = extension("run_blocks")
 reference_pages = extension("reference_pages")
-PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts and "reference" not in path.parts)
+notebooks = extension("notebooks")
+PAGES = sorted(
+    path
+    for path in DOCS.rglob("*.md")
+    if "_build" not in path.parts and "reference" not in path.relative_to(DOCS).parts
+)
 RUN = [page for page in PAGES if "{run}" in page.read_text("utf-8")]
 NOTES = sorted((DOCS / "learn").glob("s[0-9][0-9]_*.md"))
 
@@ -54,8 +59,8 @@ def test_a_block_that_warns_fails(tmp_path):
 
 
 def test_code_that_is_shown_is_run():
-    """A block of Python that is not run could be wrong. That of the lab needs a notebook."""
-    assert {page.name for page in PAGES if "```python" in page.read_text("utf-8")} <= {"lab.md"}
+    """A block of Python that is not run could be wrong. That of the lab needs a notebook, that of gpu.md a card."""
+    assert {page.name for page in PAGES if "```python" in page.read_text("utf-8")} <= {"lab.md", "gpu.md"}
 
 
 def test_every_row_of_the_notes_has_its_page():
@@ -71,6 +76,30 @@ def test_a_row_has_code_and_an_exercise_with_a_checked_answer(page):
     assert "```{run}" in text
     assert "assert " in exercise
     assert ":::{dropdown} Answer" in exercise
+
+
+@pytest.mark.parametrize("name", notebooks.LESSONS)
+def test_a_notebook_is_made_of_its_pages(name):
+    found = notebooks.lesson(name, DOCS / "learn")
+    code = ["".join(cell["source"]) for cell in found["cells"] if cell["cell_type"] == "code"]
+    text = "\n".join("".join(cell["source"]) for cell in found["cells"] if cell["cell_type"] == "markdown")
+    assert sum(each.startswith("# the check of the answer") for each in code) == len(notebooks.LESSONS[name].rows)
+    assert text.count("<details>") == text.count("</details>") == len(notebooks.LESSONS[name].rows)
+    assert ":::" not in text
+    assert "{run}" not in text
+    assert ".md)" not in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", notebooks.LESSONS)
+def test_a_notebook_runs_from_top_to_bottom(name):
+    session = run_blocks.Session(name)
+    try:
+        for cell in notebooks.lesson(name, DOCS / "learn")["cells"]:
+            if cell["cell_type"] == "code":
+                session.run(run_blocks.Block("".join(cell["source"]) + "\n", 1))
+    finally:
+        session.close()
 
 
 def test_every_page_is_in_the_table_of_contents():

@@ -81,6 +81,7 @@ SHARED = {
         "fingerprint": "which rows, labels and weights a claim is about",
         "subproblem": "the gap of one problem: of a fit, or of one class against the rest",
         "verify": "the judge, asked",
+        "confirmation": "the judge, asked by the fit itself where scales are odd",
     },
     "judge": {
         "check": "one head for all kinds",
@@ -88,6 +89,7 @@ SHARED = {
         "kinds": "the registry of the families",
         "form": "the form of a document: its schema, its entries, documents inside it",
         "verdict": "claims and their verdict",
+        "walked": "data that are read block by block",
         "errors": "what the judge raises",
         "schema_page": "the schema for the docs",
         "same_data": "whether the data are those of the fit",
@@ -101,7 +103,10 @@ SHARED = {
         "bounds": "what is said of new rows",
         "__main__": "the command",
     },
-    "fits": {"frame": "the clock, the threads and the warnings of a fit"},
+    "fits": {
+        "frame": "the clock, the threads and the warnings of a fit",
+        "blocks": "linear, least_squares: the same where rows lie in blocks",
+    },
     "tests": dict.fromkeys(
         [
             "certificates",
@@ -131,6 +136,7 @@ SHARED = {
         "notes": "a program for each row of the notes",
         "reference": "published optima",
         "shared_data": "data sets that are not in the repository",
+        "stream": "rows in blocks, in files",
     },
     "docs": dict.fromkeys(
         [
@@ -165,7 +171,10 @@ SHARED = {
         ],
         "a topic",
     )
-    | {"conf": "Sphinx", "extensions": "what runs the code of a page and writes a page for each public name"},
+    | {
+        "conf": "Sphinx",
+        "extensions": "what runs the code of a page, writes a page for each public name, and makes notebooks",
+    },
 }
 
 #: Words that families had before. No file or folder is called by them.

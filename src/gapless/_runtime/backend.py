@@ -34,6 +34,12 @@ def use_backend(name: str) -> Iterator[None]:
         _running.reset(token)
 
 
+def place_in_use() -> str:
+    """Where the rows of this fit lie in blocks: "stream" or "dask"; "" where they are in memory."""
+    running = _running.get()
+    return running if running in ("stream", "dask") else ""
+
+
 def card_in_use() -> str | None:
     """The name of the card that computes here; None where none does."""
     name = _running.get()

@@ -21,6 +21,8 @@ from gapless.backends.numpy.kernel_predict import predict_few
 from gapless.backends.numpy.least_squares import NumpyLeastSquares
 from gapless.backends.numpy.linear import NumpyLinearProblem
 from gapless.backends.numpy.multinomial import NumpyMultinomial
+from gapless.backends.stream.source import Blocks, blocks_of
+from gapless.backends.stream.walk import StreamWalk
 from gapless.encode.equal_rows import EqualRows
 from gapless.errors import BackendWarning, backend_message
 from gapless.gram.blocks import Gram, build_gram
@@ -176,3 +178,20 @@ def multinomial_problem() -> type[Multinomial]:
 def least_squares_problem() -> type[LeastSquares]:
     """The same for least squares."""
     return NumpyLeastSquares if numpy_in_use() else LeastSquares
+
+
+def walk_for(X: Any, y: Any, sample_weight: Any) -> Any:
+    """The walk over rows in blocks, of a Dask collection or of a source; None where X is neither."""
+    if hasattr(X, "__dask_graph__"):
+        make: Any = load("gapless.backends.dask.walk", "walk_of_collections")
+        return make(X, y, sample_weight)
+    source = blocks_of(X) if y is None or isinstance(X, Blocks) else None
+    return None if source is None else StreamWalk(source)
+
+
+def blocks_for_judge(X: Any, y: Any, sample_weight: Any) -> Any:
+    """The blocks of a source or of a Dask collection, to be read one after the other here; None where X is neither."""
+    if hasattr(X, "__dask_graph__"):
+        read: Any = load("gapless.backends.dask.walk", "blocks_of_collections")
+        return read(X, y, sample_weight)
+    return blocks_of(X) if y is None or isinstance(X, Blocks) else None

