@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from gapless._compile import on_demand
 from tests.package.processes import environment
 
 NAMES = """
@@ -176,3 +177,23 @@ def test_numba_on_demand():
 
 def test_where_nothing_is_compiled_a_kernel_is_its_function():
     run(INTERPRETED, NUMBA_DISABLE_JIT="1")
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("libllvmlite.so: failed to map segment from shared object", MemoryError),
+        ("libllvmlite.so: cannot open shared object file: No such file or directory", OSError),
+    ],
+)
+def test_want_of_memory_for_numbas_library_is_called_so(monkeypatch, words, kind):
+    def load(name):
+        try:
+            raise OSError(words)
+        except OSError:
+            raise OSError("Could not find/load shared object file")  # noqa: B904 - as llvmlite does
+
+    monkeypatch.setattr(on_demand, "import_module", load)
+    with pytest.raises(kind) as caught:
+        on_demand._import_numba()
+    assert type(caught.value) is kind
