@@ -166,6 +166,7 @@ SHARED = {
             "imbalance",
             "quickstart",
             "report",
+            "scaling",
             "theory",
             "tuning",
             "which",
