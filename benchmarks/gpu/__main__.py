@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.gpu import kernel
+from benchmarks.gpu import kernel, linear
 from benchmarks.gpu.table import Table
 
 
@@ -31,8 +31,13 @@ def main() -> None:
         "profile": partial(kernel.profile, table),
         "covtype": partial(kernel.covtype_rbf, table),
         "a9a": partial(kernel.a9a_rbf, table),
+        "same_bits": partial(kernel.same_bits, table),
         "mnist": partial(kernel.mnist_rbf, table),
         "prediction": partial(kernel.prediction, table),
+        "linear": partial(linear.on_card, table),
+        "linear_profile": partial(linear.profile, table),
+        "linear_sets": partial(linear.real_sets, table),
+        "profiles": partial(kernel.profiles, table),
         "growth": partial(kernel.growth, table),
         "four_times": partial(kernel.four_times, table),
     }

@@ -195,7 +195,6 @@ def test_parameters_of_one_class(estimator, words):
         (LinearSVC(multi_class="crammer_singer"), ["crammer_singer", "sklearn.svm.LinearSVC"]),
         (LogisticRegression(l1_ratio=0.5), ["l1_ratio=0.5", "sklearn.linear_model.LogisticRegression"]),
         (LogisticRegression(l1_ratio=1), ["l1_ratio=1", "sklearn.linear_model.LogisticRegression"]),
-        (LinearSVC(device="cuda"), ["device='cuda'", "'cpu'"]),
     ],
 )
 def test_what_is_not_offered_says_where_it_is(estimator, words):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from gapless import losses
-from gapless.backends.choose import linear_problem, multinomial_problem
+from gapless._runtime.backend import card_in_use
+from gapless.backends.choose import linear_problem, multinomial_problem, on_host
 from gapless.backends.numpy.linear_classes import newton_of_classes, suits_all_at_once
 from gapless.backends.numpy.linear_libsvm import libsvm_of_classes, suits_libsvm
 from gapless.certificates.subproblem import Subproblem, certify
@@ -42,7 +43,7 @@ class LinearSubproblemFit:
 def solve_classes_at_once(request: LinearRequest, data: LinearRows, frame: Frame) -> dict[int, Solution]:
     """Solve small problems in one go where there is a way: the solutions of the classes that converged."""
     positives = data.labels.positives
-    fresh = data.shared is None and math.isfinite(request.C) and request.solver == "auto"
+    fresh = data.shared is None and math.isfinite(request.C) and request.solver == "auto" and card_in_use() is None
     if not fresh or request.loss not in ("hinge", "squared_hinge"):
         return {}
     hinge = request.loss == "hinge"
@@ -93,8 +94,25 @@ def fit_class(
     tol = request.stop.relative_gap
     claim = certify(problem, solution, tol=tol, theta=theta, positive=positive, scores=z, combined=combined)
     return LinearSubproblemFit(
-        returned[None, :-1], returned[-1:], solution.u[None, :], z[None, :], claim, solution.history, combined
+        returned[None, :-1],
+        returned[-1:],
+        on_host(solution.u)[None, :],
+        on_host(z)[None, :],
+        claim,
+        solution.history,
+        combined,
     )
+
+
+def reached(request: LinearRequest, data: LinearRows, k: int, so_far: tuple[Any, Any, Any] | None) -> Solution:
+    """Class k as far as it is solved; at zero where it was not begun."""
+    _, small = _build_class(request, data, k)
+    if so_far is None:
+        theta = np.zeros(small.d + 1)
+        return Solution(theta, small.zero_dual(), "interrupted", 0, 0.0, "start", [])
+    theta, u, loop = so_far
+    u = small.dual_from_primal(theta) if u is None else u.copy()
+    return Solution(theta, u, "interrupted", loop.n_iter, loop.seconds, "checkpoint", loop.history)
 
 
 def _build_class(request: LinearRequest, data: LinearRows, k: int) -> tuple[LinearProblem, LinearProblem]:
@@ -145,8 +163,10 @@ def _solve_class(
     return solve(small, stop, solver=request.solver, start=start, schedule=request.schedule, **options)
 
 
-def fit_all_classes(request: LinearRequest, data: LinearRows, frame: Frame) -> LinearSubproblemFit:
-    """Fit all classes at once, by softmax."""
+def fit_all_classes(
+    request: LinearRequest, data: LinearRows, frame: Frame, so_far: tuple[Any, Any, Any] | None = None
+) -> LinearSubproblemFit:
+    """Fit all classes at once, by softmax; or certify what is reached ``so_far``."""
     K = data.labels.n_classes
 
     def build(X: Any, index: np.ndarray, c: np.ndarray) -> Multinomial:
@@ -163,16 +183,13 @@ def fit_all_classes(request: LinearRequest, data: LinearRows, frame: Frame) -> L
         theta = problem.join(coef, intercept)
         U = problem.dual_from_primal(theta) if dual is None else problem.repair(dual.T)
         start = theta, small.repair(data.gather(U))
-    solution = solve_multinomial(
-        small,
-        frame.share_time(),
-        solver=request.solver,
-        start=start,
-        watch=data.watch,
-        seed=request.seed,
-        order=data.order,
-        schedule=request.schedule,
-    )
+    if so_far is None:
+        options = {"seed": request.seed, "order": data.order, "schedule": request.schedule, "watch": data.watch}
+        solution = solve_multinomial(small, frame.share_time(), solver=request.solver, start=start, **options)  # type: ignore[arg-type]
+    else:
+        theta, U, loop = so_far
+        U = small.dual_from_primal(theta) if U is None else U
+        solution = Solution(theta, U, "interrupted", loop.n_iter, loop.seconds, "checkpoint", loop.history)
     solution = replace(solution, u=problem.repair(data.expand(solution.u)))
     W, b = problem.split(solution.theta)
     W, b = W.astype(request.dtype), b.astype(request.dtype)

@@ -56,6 +56,7 @@ class Watch(NamedTuple):
 
     callback: Callable[[Event], None] | None = None
     interruption: Interruption | None = None
+    keep: Callable[[Loop], None] | None = None  #: called with the loop where a better point is recorded
 
 
 @contextmanager
@@ -123,12 +124,17 @@ def _handled_by(handler: Callable[[int, Any], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _copied(handle: Handle) -> Handle:
+    """A copy of a handle: an array's, a list's, or a tensor's."""
+    return handle.copy() if hasattr(handle, "copy") else handle.clone()
+
+
 class Loop:
     """State of one fit of one problem, shared by all solvers that take part in it."""
 
     def __init__(self, stop: Stop, watch: Watch = Watch(), *, started: float | None = None) -> None:
         self.stop = stop
-        self.callback = watch.callback
+        self.callback, self.keep = watch.callback, watch.keep
         self.interruption = watch.interruption or Interruption()
         self.started = now() if started is None else started
         self.n_iter = 0
@@ -157,6 +163,11 @@ class Loop:
     @property
     def seconds(self) -> float:
         return now() - self.started
+
+    @property
+    def recorded_u(self) -> Handle | None:
+        """The best dual point, if it is there already: making it may write over what its solver still needs."""
+        return None if callable(self._best_u) else self._best_u
 
     @property
     def best_u(self) -> Handle | None:
@@ -235,12 +246,14 @@ class Loop:
             if isinstance(u, np.ndarray) and isinstance(self._best_u, np.ndarray) and self._best_u.shape == u.shape:
                 self._best_u[...] = u  # no second copy beside the old one
             else:
-                self._best_u = u if callable(u) else u.copy()
+                self._best_u = u if callable(u) else _copied(u)
             self.best_dual, self.best_combined = dual, None
         event = Event(self.n_iter, self.seconds, self.best_primal, self.best_dual)
         self._remember(event)
         if self.callback is not None:
             self.callback(event)
+        if self.keep is not None and better:
+            self.keep(self)
         if ends:
             if self.relative_gap <= self.stop.relative_gap:
                 self.end("converged")
@@ -270,7 +283,7 @@ class Loop:
         """
         if primal - dual <= (self.best_primal - self.best_dual) + 1e-9 * abs(primal):
             self.best_theta, self.best_scores = theta.copy(), None
-            self._best_u, self.best_combined = u.copy(), None
+            self._best_u, self.best_combined = _copied(u), None
             self.best_primal, self.best_dual = primal, dual
 
     def _remember(self, event: Event) -> None:

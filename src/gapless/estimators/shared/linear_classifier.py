@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import os
+import warnings
 from dataclasses import replace
 from functools import lru_cache
 from inspect import signature
@@ -15,15 +18,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from gapless._runtime.lazy import load
 from gapless._runtime.progress import with_progress
+from gapless._runtime.written import written
+from gapless.backends.choose import as_labels, classes_of_scores, kind_of_card, receive_from_card
 from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.certificates.linear import Certificate
 from gapless.encode.clean import ready
 from gapless.encode.lazy_frames import read_rows, refuse_lazy
 from gapless.encode.offset import encode_offset
-from gapless.fits.blocks.given import note_columns, walk_of
+from gapless.fits.blocks.given import answer_lazily, note_columns, walk_of
 from gapless.fits.blocks.linear import fit_linear_blocks
+from gapless.fits.frame import Keeper
 from gapless.fits.linear import LinearFit, fit_linear
 from gapless.fits.linear_encode import LinearRequest
 from gapless.readings.slackness import Slackness, slackness
@@ -32,7 +39,7 @@ from gapless.solvers.linear.solve import DESCENTS, SOLVERS
 from gapless.solvers.loop import Stop, Watch, interruptible
 
 from .certified_model import CoefficientModel, DualModel, history_of
-from .constraints import booleans, integer, minus_one, nothing, number, shared
+from .constraints import booleans, integer, minus_one, nothing, number, path_of_file, shared
 from .loading import blank_model
 
 
@@ -41,6 +48,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
 
     _progress: Any = None
     _keeps_float32 = False
+    _on_cards = True
 
     classes_: np.ndarray
     coef_: Any  # an array, or a CSR matrix after sparsify()
@@ -60,6 +68,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         **shared("time_limit", "n_jobs", "verbose"),
         **booleans("fit_intercept", "penalize_intercept", "warm_start"),
         **shared("device", "init"),
+        "checkpoint": [nothing(), path_of_file()],
     }
 
     def _check_parameters(self) -> None:
@@ -93,26 +102,74 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         with interruptible(self) as interruption:
             self._check_parameters()
             refuse_lazy(X)
-            walk = walk_of(X, y, sample_weight)
-            if walk is None and not ready(self, X, y):
+            held = receive_from_card(X)
+            walk = walk_of(X, y, sample_weight) if held is None else None
+            if held is not None:
+                self.n_features_in_, X, y = held.shape[1], held, as_labels(y)
+            elif walk is None and not ready(self, X, y):
                 X, y = read_rows(self, X, y, order="C", accept_large_sparse=True)
             task = self._task(np.float64 if walk else X.dtype)
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
                 start = self.certificate_
+            keeper, start = self._keeper(start)
             with with_progress(self) as callback:
                 options = {"start": start, "watch": Watch(callback, interruption)}
+                options |= {} if keeper is None else {"keeper": keeper}
                 if walk is not None:
                     fitted = fit_linear_blocks(task, walk, **options)
                     note_columns(self, walk)
                 else:
                     options["feature_names"] = getattr(self, "feature_names_in_", None)
                     fitted = self._fitted(task, X, y, sample_weight, **options)
-                    fitted = replace(fitted, certificate=confirmed(fitted.certificate, X, y, sample_weight))
+                    if held is None:
+                        fitted = replace(fitted, certificate=confirmed(fitted.certificate, X, y, sample_weight))
             self._take(fitted)
+            if keeper is not None:
+                self._write_checkpoint(fitted)
         self._raise_interruption(interruption)
         self._warn(fitted)
         return self
+
+    # -- the checkpoint --------------------------------------------------------------------------------------
+
+    _checkpoint_seconds = 60.0  #: between two; writing one costs passes over the data
+
+    def _keeper(self, start: Any) -> tuple[Keeper | None, Any]:
+        """What writes checkpoints of this fit, if it is asked for; and the start: what the last one left, if it is there."""
+        place = self.checkpoint
+        if place is None:
+            return None, start
+        if self._strength() == math.inf:
+            raise ValueError("checkpoint= is for fits with a penalty: with C=inf leave it out")
+        if start is None and os.path.exists(place):
+            earlier = load("gapless.files.model_file", "load")(place)  # type: ignore[operator]
+            name = type(earlier).__name__
+            if name != type(self).__name__:
+                raise ValueError(f"checkpoint={written(str(place))} holds a {name}: name another file, or remove it")
+            start = earlier
+        self.__dict__.pop("_checkpoint_failed", None)
+        return Keeper(self._write_checkpoint, self._checkpoint_seconds), start
+
+    def _write_checkpoint(self, fitted: LinearFit) -> None:
+        """A model file of a fit that is not done; where it cannot be written that is said once, and the fit goes on."""
+        model = copy.copy(self)
+        model._take(fitted)
+        names = fitted.certificate.statement["feature_names"]
+        if names is None:
+            model.__dict__.pop("feature_names_in_", None)
+        try:
+            load("gapless.files.model_file", "save")(model, self.checkpoint)  # type: ignore[operator]
+        except (OSError, MemoryError) as error:
+            if not hasattr(self, "_checkpoint_failed"):
+                self._checkpoint_failed = True
+                why = getattr(error, "strerror", None) or error
+                warnings.warn(
+                    f"checkpoint={written(str(self.checkpoint))} could not be written ({why}): the fit goes on, and what "
+                    "the file held before is as it was",
+                    UserWarning,
+                    stacklevel=2,
+                )
 
     def _take(self, fitted: LinearFit) -> None:
         """The attributes of a fitted model."""
@@ -134,7 +191,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
 
     def _task(self, dtype: Any) -> LinearRequest:
         parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}  # type: ignore[arg-type]
-        parameters["init"] = None  # a model to start from is not part of what was fitted
+        parameters["init"] = parameters["checkpoint"] = None  # where a fit starts from is not part of what was fitted
         # What deprecated names and scikit-learn's meanings come to.
         penalised = self._penalises_offset()
         parameters |= {"C": self._strength(), "penalize_intercept": penalised}
@@ -158,6 +215,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             dtype=np.dtype(dtype if self._keeps_float32 else np.float64),
             seed=seed,
             schedule=self.schedule,
+            device=self.device,
         )
 
     def _set_n_iter(self) -> None:
@@ -166,15 +224,25 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
     # -- prediction ------------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """<w, x> + b: (n_samples,) for two classes, else one column a class."""
+        """<w, x> + b: (n_samples,) for two classes, else one column a class. Of a Dask collection it is lazy."""
         check_is_fitted(self)
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "decision_function", X)
+        held = receive_from_card(X)
+        if held is not None:
+            found = held.products(self.coef_, self.intercept_)
+            return kind_of_card(X, found[:, 0] if found.shape[1] == 1 else found)
         X = read_rows(self, X, reset=False)
         scores = products_of(X, self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score."""
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "predict", X)
         scores = self.decision_function(X)
+        if not isinstance(scores, np.ndarray):
+            return classes_of_scores(self.classes_, scores)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
 
