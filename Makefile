@@ -107,7 +107,7 @@ dist: $(VENV)/.dist
 	$(PY) packaging/kernel_wheel.py dist/gapless-*-py3-none-any.whl
 
 clean:
-	rm -rf $(VENV) build dist gapless-demo docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis fuzz-found
+	rm -rf $(VENV) build dist gapless-demo docs/_build docs/reference docs/notebooks .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis fuzz-found
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched only when its installation has gone through, so an interrupted one is simply done again.

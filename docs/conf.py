@@ -4,6 +4,7 @@ import re
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from gapless import __version__
@@ -14,8 +15,18 @@ copyright = author
 version = release = __version__
 language = "en"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "run_blocks",
+    "reference_pages",
+    "notebooks",
+]
+exclude_patterns = ["_build", "api.md", "extensions", "notebooks"]  # api.md becomes the pages of reference/
+myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
 autodoc_default_options = {
@@ -26,10 +37,25 @@ autodoc_default_options = {
 napoleon_numpy_docstring = True
 napoleon_use_ivar = True  # fields stand in the table of their class alone, and many classes have a field "rows"
 suppress_warnings = ["ref.python"]
+copybutton_selector = "div.highlight-python pre, div.run-code pre"
 
-html_theme = "furo"
+html_theme = "pydata_sphinx_theme"
 html_title = f"gapless {__version__}"
 html_copy_source = False
+html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["gapless.css"]
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 7,
+    "navbar_align": "left",
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": True,
+}
+html_sidebars = {"index": []}
 
 
 def _fitted_names(app, what, name, obj, options, lines):  # type: ignore[no-untyped-def]

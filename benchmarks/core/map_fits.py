@@ -63,10 +63,10 @@ _ALL = (
     Kind("LinearSVC hinge", "LinearSVC", "svm", "classes", _of_C(loss="hinge", random_state=0), strengths=True, judged="linear"),
     Kind("LogisticRegression", "LogisticRegression", "linear_model", "classes", _of_C(), strengths=True, judged="linear"),
     Kind("SVC", "SVC", "svm", "classes", _of_C(), strengths=True, judged="kernel"),
-    Kind("NuSVC", "NuSVC", "svm", "classes", lambda C: {"nu": 0.1}),
-    Kind("SVR", "SVR", "svm", "numbers", _of_C(), strengths=True),
-    Kind("NuSVR", "NuSVR", "svm", "numbers", _of_C(), strengths=True),
-    Kind("OneClassSVM", "OneClassSVM", "svm", "rows"),
+    Kind("NuSVC", "NuSVC", "svm", "classes", lambda C: {"nu": 0.1}, judged="kernel"),
+    Kind("SVR", "SVR", "svm", "numbers", _of_C(), strengths=True, judged="kernel"),
+    Kind("NuSVR", "NuSVR", "svm", "numbers", _of_C(), strengths=True, judged="kernel"),
+    Kind("OneClassSVM", "OneClassSVM", "svm", "rows", judged="kernel"),
     Kind("Perceptron", "Perceptron", "linear_model", "classes"),
     Kind("LinearRegression", "LinearRegression", "linear_model", "numbers"),
     Kind("Ridge", "Ridge", "linear_model", "numbers", lambda C: {"alpha": 1.0 / C}, strengths=True),
@@ -105,6 +105,10 @@ def distance(cell: Cell, model: Any, X: Any, y: np.ndarray, weights: np.ndarray 
     if judged == "kernel":
         if len(y) > KERNEL_ROWS:
             return None
+        if cell.estimator != "SVC":
+            from benchmarks.core.map_distance import distance_of_kernel_machine
+
+            return distance_of_kernel_machine(cell, model, X, y, weights)
         dense = X.toarray() if sparse.issparse(X) else X
         return kernel.relative_gap(model, dense, y, float(cell.C or 1.0), float(model._gamma), weights)
     if judged != "linear":

@@ -47,6 +47,7 @@ _HOME = {
     "Dataset": "gapless.files.dataset",
     "Encoding": "gapless.files.encoding",
     "from_frame": "gapless.files.frames",
+    "read_blocks": "gapless.files.blocks.read_blocks",
     "read_data": "gapless.files.read",
     "save": "gapless.files.model_file",
     "load": "gapless.files.model_file",

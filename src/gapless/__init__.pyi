@@ -53,6 +53,7 @@ from gapless.estimators.svr import SVR as SVR
 from gapless.estimators.svr import NuSVR as NuSVR
 from gapless.estimators.tree import DecisionTreeClassifier as DecisionTreeClassifier
 from gapless.estimators.tree import DecisionTreeRegressor as DecisionTreeRegressor
+from gapless.files.blocks.read_blocks import read_blocks as read_blocks
 from gapless.files.dataset import Dataset as Dataset
 from gapless.files.encoding import Encoding as Encoding
 from gapless.files.frames import from_frame as from_frame

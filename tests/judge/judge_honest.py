@@ -355,7 +355,8 @@ FAMILIES: dict[str, _Family] = {
         sparse=False,
     ),
     "DecisionTreeRegressor": _Family(
-        gapless.DecisionTreeRegressor, lambda rng, K, y: _tree(rng), labelled=False, sparse=False, targets=True
+        gapless.DecisionTreeRegressor, lambda rng, K, y: _tree(rng, criterion=["squared_error", "absolute_error"]),
+        labelled=False, sparse=False, targets=True
     ),
 }  # fmt: skip
 

@@ -75,12 +75,12 @@ def rows_of(kind: str) -> Data:
         y = index == 1
     if "floats" in traits:
         y = index - 0.5
-    if "numbers" in traits or "targets" in traits:
+    if "numbers" in traits or "targets" in traits or "positive" in traits:
         dense = np.asarray(X.todense()) if sparse.issparse(X) else np.nan_to_num(np.asarray(X, dtype=float))
         y = dense[:, :3] @ np.array([1.0, -2.0, 0.5]) + rng.normal(size=n)
         if "targets" in traits:
             y = np.column_stack([y, dense[:, 0] ** 2])
-        y = y + 1e8 if "far" in traits else y
+        y = y + 1e8 if "far" in traits else np.floor(np.abs(y)) if "positive" in traits else y
     weights = rng.integers(0, 4, n) * 0.5 + 0.25 if "weights" in traits else None
     weights = (index != 2).astype(float) if "weightless" in traits else weights
     weights = np.where(np.arange(n) % 4 == 3, 0.0, 1.5) if "zeros" in traits else weights
@@ -206,6 +206,26 @@ ZOO: dict[str, tuple[Make, str]] = {
         "numbers twins hashes",
     ),
     "DecisionTreeRegressor": (lambda: gapless.DecisionTreeRegressor(max_depth=3), "numbers weights"),
+    "DecisionTreeRegressor medians": (
+        lambda: gapless.DecisionTreeRegressor(criterion="absolute_error", max_depth=3),
+        "numbers weights",
+    ),
+    "DecisionTreeRegressor counts": (
+        lambda: gapless.DecisionTreeRegressor(criterion="poisson", min_samples_leaf=3),
+        "positive zeros",
+    ),
+    "DecisionTreeRegressor rising": (
+        lambda: gapless.DecisionTreeRegressor(monotonic_cst=[1, -1, 0], max_depth=3),
+        "numbers weights",
+    ),
+    "DecisionTreeRegressor rising medians": (
+        lambda: gapless.DecisionTreeRegressor(criterion="absolute_error", monotonic_cst=[1, -1, 0], max_leaf_nodes=5),
+        "numbers",
+    ),
+    "DecisionTreeClassifier rising": (
+        lambda: gapless.DecisionTreeClassifier(monotonic_cst=[1, 0, -1], max_depth=4),
+        "two weights",
+    ),
     "DecisionTreeRegressor targets": (lambda: gapless.DecisionTreeRegressor(min_samples_leaf=3), "targets"),
     "LinearSVC bounds": (lambda: gapless.LinearSVC(loss="hinge"), "two bounds"),
     "LogisticRegression bounds": (lambda: gapless.LogisticRegression(), "two bounds"),

@@ -157,8 +157,6 @@ def test_parameters():
         SVR(C=np.inf).fit(X, T)
     with pytest.raises(ValueError, match="infeasible: nu=0.9.*nu <= 0."):
         NuSVC(nu=0.9).fit(X, np.arange(90) < 20)
-    with pytest.raises(NotImplementedError, match="GPU"):
-        SVC(device="cuda").fit(X, Y)
     with pytest.raises(ValueError, match="break_ties must be False"):
         SVC(break_ties=True, decision_function_shape="ovo").fit(X, Y3).predict(X)
     with pytest.warns(FutureWarning, match="probability"):

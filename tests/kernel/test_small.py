@@ -96,14 +96,16 @@ def test_pairs_go_on_where_the_cap_ends_libsvm(monkeypatch):
     X, y = classes(150)
     monkeypatch.setattr(kernel_libsvm.Effort, "__new__", _few_steps(kernel_libsvm.Effort.__new__))
     monkeypatch.setattr(
-        "gapless.backends.numpy.kernel.polish", lambda problem, loop, beta, scores: _as_it_is(beta, scores)
+        "gapless.backends.numpy.kernel.polish", lambda problem, loop, beta, scores, rounds: _as_it_is(beta, scores)
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = gapless.SVC(C=10.0).fit(X, y)
-    assert model.certificate_.solver == "libsvm+smo"
-    assert model.certificate_.converged
-    assert gapless.verify(model, X, y)
+    for solver in ("interior_point", "smo"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = gapless.SVC(C=10.0).fit(X, y)
+        assert model.certificate_.solver == f"libsvm+{solver}"
+        assert model.certificate_.converged
+        assert gapless.verify(model, X, y)
+        monkeypatch.setattr("gapless.backends.numpy.kernel.solve_by_interior_point", lambda problem, loop, wanted: None)
 
 
 def _few_steps(new):
@@ -166,7 +168,7 @@ def test_libsvm_solves_the_problem_that_is_certified(kind):
     """Costs, totals and targets reach it in its own units: its repaired point is nearly optimal."""
     problem = held(random_problem(5, n=40, kind=kind))
     unit = 1.0 if kind == "c_svc" else float(np.std(problem.kinks(problem.scores(problem.start()))))
-    point = run_libsvm(problem, kernel_libsvm.effort_for(1e-5, unit, problem.n, 1000))
+    point = run_libsvm(problem, kernel_libsvm.effort_for(1e-5, unit, 40, problem.n, (1000, 1, False)))
     assert point is not None
     found = evaluate_point(problem, point.beta, problem.scores(point.beta))
     assert found.gap <= 1e-3 * abs(found.primal)

@@ -68,7 +68,10 @@ REGRESSORS: dict[str, tuple[list[dict[str, Any]], bool]] = {
     "SVR": ([{"kernel": kernel} for kernel in ("rbf", "linear", "poly")] + [{"C": 1e3}], True),
     "NuSVR": ([{}], True),
     "OneClassSVM": ([{}, {"kernel": "linear"}], True),
-    "DecisionTreeRegressor": ([{}, {"max_depth": 3}, {"splitter": "random"}, {"max_leaf_nodes": 5}], True),
+    "DecisionTreeRegressor": (
+        [{}, {"max_depth": 3}, {"splitter": "random"}, {"max_leaf_nodes": 5}, {"criterion": "absolute_error"}],
+        True,
+    ),
     "BaggingRegressor": ([{"n_estimators": 3}], True),
     "AdaBoostRegressor": ([{"n_estimators": 3, "loss": loss} for loss in ("linear", "square", "exponential")], True),
 }  # fmt: skip

@@ -176,7 +176,8 @@ class House:
                 inside, name = compiled or bool(heads(node) & COMPILED), f"{prefix}{node.name}."
                 key = f"{self.place(file)}:{prefix}{node.name}"
                 constructor = node.name == "__init__" and self.room(file) == "estimators"
-                exempt = constructor or self._is_command(node, file) or key in SIGNATURES
+                by_triton = "jit" in heads(node)  # its parameters are the arrays that it reads and writes
+                exempt = constructor or by_triton or self._is_command(node, file) or key in SIGNATURES
                 found.append(Function(node, key, inside, exempt))
             elif isinstance(node, ast.ClassDef):
                 name = f"{prefix}{node.name}."

@@ -89,6 +89,7 @@ SHARED = {
         "kinds": "the registry of the families",
         "form": "the form of a document: its schema, its entries, documents inside it",
         "verdict": "claims and their verdict",
+        "walked": "data that are read block by block",
         "errors": "what the judge raises",
         "schema_page": "the schema for the docs",
         "same_data": "whether the data are those of the fit",
@@ -102,7 +103,10 @@ SHARED = {
         "bounds": "what is said of new rows",
         "__main__": "the command",
     },
-    "fits": {"frame": "the clock, the threads and the warnings of a fit"},
+    "fits": {
+        "frame": "the clock, the threads and the warnings of a fit",
+        "blocks": "linear, least_squares: the same where rows lie in blocks",
+    },
     "tests": dict.fromkeys(
         [
             "certificates",
@@ -128,10 +132,12 @@ SHARED = {
     )
     | {
         "cold": "first fits in processes without kernels",
+        "docs": "the code and the completeness of the pages",
         "matrix": "every estimator x data x option",
         "notes": "a program for each row of the notes",
         "reference": "published optima",
         "shared_data": "data sets that are not in the repository",
+        "stream": "rows in blocks, in files",
     },
     "docs": dict.fromkeys(
         [
@@ -145,21 +151,31 @@ SHARED = {
             "files",
             "formulas",
             "gallery",
+            "gpu",
             "index",
             "lab",
             "letters",
             "losses",
             "model_file",
             "path",
+            "certificate_by_hand",
+            "errors",
+            "faq",
             "from_scikit_learn",
+            "guides",
+            "imbalance",
             "quickstart",
             "report",
             "theory",
             "tuning",
+            "which",
         ],
         "a topic",
     )
-    | {"conf": "Sphinx"},
+    | {
+        "conf": "Sphinx",
+        "extensions": "what runs the code of a page, writes a page for each public name, and makes notebooks",
+    },
 }
 
 #: Words that families had before. No file or folder is called by them.

@@ -59,16 +59,6 @@ def test_parameters(options, words):
             model(**options).fit(X, [0, 1, 0, 1, 0, 1])
 
 
-def test_not_ours():
-    for criterion in ("absolute_error", "poisson"):
-        with pytest.raises(NotImplementedError, match=r"sklearn\.tree\.DecisionTreeRegressor"):
-            DecisionTreeRegressor(criterion=criterion).fit(X, np.arange(6))
-    with pytest.raises(NotImplementedError, match="squared_error"):
-        DecisionTreeRegressor(criterion="friedman_mse").fit(X, np.arange(6))
-    with pytest.raises(NotImplementedError, match=r"sklearn\.tree\.DecisionTreeClassifier"):
-        DecisionTreeClassifier(monotonic_cst=[0, 1]).fit(X, [0, 1, 0, 1, 0, 1])
-
-
 def test_data():
     y = [0, 1, 0, 1, 0, 1]
     with pytest.raises(ValueError, match="infinity"):

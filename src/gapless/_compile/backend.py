@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from gapless._compile import kernel_store
-from gapless._runtime.backend import numpy_in_use
+from gapless._runtime.backend import card_in_use, numpy_in_use, place_in_use
 
 
 def backend() -> str:
-    """ "cpu numpy" where numpy computed and no kernel ran, else what the store says of its kernels."""
-    return "cpu numpy" if numpy_in_use() else kernel_store.backend()
+    """The card where one computed, "cpu numpy" where numpy did and no kernel ran, else what the store says of its kernels, and
+    where rows in blocks were."""
+    card, place = card_in_use(), place_in_use()
+    if card is not None:
+        return card
+    return "cpu numpy" if numpy_in_use() else f"{kernel_store.backend()}{f' {place}' if place else ''}"

@@ -1,4 +1,4 @@
-"""Which backend computes a fit: numpy for small data, without a compiler; numba's kernels for the rest.
+"""Which backend computes a fit: numpy for small data, without a compiler; numba's kernels for the rest; a card.
 
 Families that have no way in numpy ask nothing here and run on kernels.
 """
@@ -32,6 +32,18 @@ def use_backend(name: str) -> Iterator[None]:
         yield
     finally:
         _running.reset(token)
+
+
+def place_in_use() -> str:
+    """Where the rows of this fit lie in blocks: "stream" or "dask"; "" where they are in memory."""
+    running = _running.get()
+    return running if running in ("stream", "dask") else ""
+
+
+def card_in_use() -> str | None:
+    """The name of the card that computes here; None where none does."""
+    name = _running.get()
+    return name if name.startswith("cuda") else None
 
 
 def numpy_in_use() -> bool:

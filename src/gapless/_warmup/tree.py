@@ -27,14 +27,17 @@ def steps(samples: Samples) -> Iterator[Step]:
             what = "categories" if categories else "numbers"
             run = partial(_grow_by_node, kind, categories)
             yield Step(f"trees node by node, dense {what}, target {kind}", trees, run)
+    for kind, signs in (("medians", None), ("numbers", (1, 0)), ("medians", (1, 0))):
+        what = f"target {kind}, {'rising' if signs else 'free'}"
+        yield Step(f"trees node by node, dense numbers, {what}", trees, partial(_grow_by_criterion, kind, signs))
     yield Step("bagged trees, dense", trees, partial(_bag, samples))
 
 
 def _grow(columns: Any, kind: str, **limits: Any) -> Any:
-    """A tree; ``kind``: numbers, two or three classes, or two outputs."""
+    """A tree; ``kind``: numbers (about means or medians), two or three classes, or two outputs."""
     rows = np.arange(columns.n_rows)
-    if kind == "numbers":
-        target = TreeTarget.from_values(rows % 7)
+    if kind in ("numbers", "medians"):
+        target = TreeTarget.from_values(rows % 7, "medians" if kind == "medians" else "squares")
     elif kind == "outputs":
         target = TreeTarget.from_values(np.stack([rows % 3, rows % 5], axis=1))
     else:
@@ -78,6 +81,13 @@ def _grow_by_node(kind: str, categories: bool) -> None:
             prepare_columns(X, marks, bins=9)
         _grow(columns, kind, max_features=1)
         _grow(columns, kind, max_leaves=4)
+
+
+def _grow_by_criterion(kind: str, signs: tuple[int, ...] | None) -> None:
+    """Trees by absolute error, or whose values rise with the first column; depth first and best first."""
+    columns = prepare_columns(np.arange(120, dtype=np.float32).reshape(60, 2))
+    _grow(columns, kind, signs=signs)
+    _grow(columns, kind, signs=signs, max_leaves=4)
 
 
 def _bag(samples: Samples) -> None:

@@ -1,10 +1,11 @@
-"""Which backend a fit asks for, and the problems that answer by it.
+"""Which device and backend a fit asks for, and the problems that answer by it.
 
-Sparse rows, and losses that numpy has no way for, run on kernels.
+Sparse rows, and losses that numpy has no way for, run on kernels. What runs on a card is loaded here, when a fit asks for it.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,16 +14,111 @@ from scipy import sparse
 
 from gapless._runtime.backend import choose_backend, numpy_in_use
 from gapless._runtime.config import get_config
+from gapless._runtime.lazy import load
+from gapless.backends.gpu.device import card_title, why_no_card
+from gapless.backends.numpy.kernel_gram import hold_distinct, hold_matrix
 from gapless.backends.numpy.kernel_predict import predict_few
 from gapless.backends.numpy.least_squares import NumpyLeastSquares
 from gapless.backends.numpy.linear import NumpyLinearProblem
 from gapless.backends.numpy.multinomial import NumpyMultinomial
+from gapless.backends.stream.source import Blocks, blocks_of
+from gapless.backends.stream.walk import StreamWalk
+from gapless.encode.equal_rows import EqualRows
+from gapless.errors import BackendWarning, backend_message
+from gapless.gram.blocks import Gram, build_gram
 from gapless.gram.predict import predict_scores_by_part
 from gapless.kernels.linear import Linear
+from gapless.kernels.precomputed import Precomputed
 from gapless.losses.vectors import has_vectors
 from gapless.problems.least_squares import LeastSquares
 from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
+
+
+def require_card(asked: str) -> None:
+    """Refuse device="cuda" where there is no card."""
+    missing = why_no_card() if asked == "cuda" else None
+    if missing is not None:
+        raise RuntimeError(
+            f"device='cuda': {missing}. Use device='auto' or 'cpu'; 'gapless doctor' says what is there."
+        )
+
+
+def choose_device(asked: str, *, worth: bool, hindrance: str | None) -> str:
+    """ "cuda" or "cpu": the one place that chooses.
+
+    ``worth``: the card wins on a problem of this shape, transfers counted; ``hindrance``: why this fit has no way on a card.
+    """
+    if asked == "cpu" or (asked == "auto" and (not worth or hindrance is not None)):
+        return "cpu"
+    require_card(asked)
+    if asked == "auto":
+        return "cpu" if why_no_card() is not None else "cuda"
+    if hindrance is not None:
+        warnings.warn(backend_message("cuda", "cpu", hindrance), BackendWarning, stacklevel=2)
+        return "cpu"
+    return "cuda"
+
+
+def device_title(device: str) -> str:
+    """What a certificate says of the card."""
+    return card_title() if device == "cuda" else device
+
+
+def kernel_device(asked: str, kernel: Any, X: Any, largest: int, hard: bool) -> str:
+    """The device of a kernel machine's fit to X; ``largest``: rows of its largest problem."""
+    worth_rows = 20_000  # beyond these the pairs of two cores take longer than the card's first products and factors
+    most_values = 4_000_000_000  # of X written out: 32 GB in float64
+    hindrance = None
+    if kernel in ("precomputed", "sigmoid") or callable(kernel):
+        hindrance = "a kernel that is given as a matrix or need not be positive semidefinite has no way on a card"
+    elif hard:
+        hindrance = "a hard margin has no way on a card"
+    elif X.shape[0] * X.shape[1] > most_values:
+        hindrance = "X, written out, is too large for a card"
+    return choose_device(asked, worth=largest >= worth_rows, hindrance=hindrance)
+
+
+def lay_out_gram(
+    kernel: Any, X: Any, groups: EqualRows | None, centre: np.ndarray | None, backend: str, cache_bytes: int
+) -> tuple[Gram, Gram]:
+    """The matrix that the problem is solved with, and the one that the certificate is about: K + shift I."""
+    whole: Gram
+    judged: Gram
+    matrix = isinstance(kernel, Precomputed)
+    if backend == "numpy":
+        whole = hold_matrix(Precomputed(), X) if matrix else hold_distinct(kernel, X, groups, centre)
+        judged = hold_matrix(kernel, X) if matrix and kernel.shift else whole
+    elif backend == "cuda":
+        whole = judged = _card_gram(kernel, X, cache_bytes)
+    else:
+        whole = build_gram(Precomputed() if matrix else kernel, X, cache_bytes, centre)
+        judged = build_gram(kernel, X, cache_bytes) if matrix else whole
+    if not np.isfinite(getattr(whole, "norms2", 0.0)).all():
+        raise ValueError(
+            "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
+            "preprocessed: the squares of the values of X overflow. Scale the columns (StandardScaler, MaxAbsScaler)."
+        )
+    return whole, judged
+
+
+def _card_gram(kernel: Any, X: Any, cache_bytes: int) -> Gram:
+    """The Gram matrix of rows on the card."""
+    make: Any = load("gapless.backends.gpu.kernel_gram", "CardGram")
+    found: Gram = make(kernel, X, cache_bytes)
+    return found
+
+
+def solve_kernel_on_card(*args: Any, **options: Any) -> Any:
+    """`solve_kernel` for a problem whose rows are on the card."""
+    run: Any = load("gapless.backends.gpu.kernel", "solve_kernel_on_card")
+    return run(*args, **options)
+
+
+def start_pairs_on_card(*args: Any) -> Any:
+    """First points of all pairs of classes at once."""
+    run: Any = load("gapless.backends.gpu.kernel_pairs", "start_pairs_on_card")
+    return run(*args)
 
 
 def backend_for(X: Any, loss: Any = None) -> str:
@@ -53,8 +149,14 @@ def kernel_backend(X: Any, distinct: int, largest: int, nu_form: bool) -> str:
     return found if distinct <= most_rows and largest <= most_of_problem else "numba"
 
 
-def kernel_predictor(kernel: Any, X: Any, vectors: Any) -> Callable[..., np.ndarray]:
-    """What predicts the rows of X by these support vectors: numpy for few kernel values, tiles for many."""
+def kernel_predictor(kernel: Any, X: Any, vectors: Any, device: str = "cpu") -> Callable[..., np.ndarray]:
+    """What predicts the rows of X by these support vectors: numpy for few kernel values, tiles for many, a card for very many."""
+    worth_values = 1_000_000_000  # kernel values: a second of two cores
+    worth = X.shape[0] * vectors.shape[0] >= worth_values
+    if (device == "cuda" or worth) and choose_device(device, worth=worth, hindrance=None) == "cuda":
+        on_card: Any = load("gapless.backends.gpu.kernel_predict", "predict_on_card")
+        found: Callable[..., np.ndarray] = on_card
+        return found
     most_values = 1_000_000  # kernel values: some 5 ms
     dense = isinstance(X, np.ndarray) and isinstance(vectors, np.ndarray)
     if not dense or isinstance(kernel, Linear) or backend_for(X) != "numpy":
@@ -76,3 +178,20 @@ def multinomial_problem() -> type[Multinomial]:
 def least_squares_problem() -> type[LeastSquares]:
     """The same for least squares."""
     return NumpyLeastSquares if numpy_in_use() else LeastSquares
+
+
+def walk_for(X: Any, y: Any, sample_weight: Any) -> Any:
+    """The walk over rows in blocks, of a Dask collection or of a source; None where X is neither."""
+    if hasattr(X, "__dask_graph__"):
+        make: Any = load("gapless.backends.dask.walk", "walk_of_collections")
+        return make(X, y, sample_weight)
+    source = blocks_of(X) if y is None or isinstance(X, Blocks) else None
+    return None if source is None else StreamWalk(source)
+
+
+def blocks_for_judge(X: Any, y: Any, sample_weight: Any) -> Any:
+    """The blocks of a source or of a Dask collection, to be read one after the other here; None where X is neither."""
+    if hasattr(X, "__dask_graph__"):
+        read: Any = load("gapless.backends.dask.walk", "blocks_of_collections")
+        return read(X, y, sample_weight)
+    return blocks_of(X) if y is None or isinstance(X, Blocks) else None

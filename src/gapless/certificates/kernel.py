@@ -24,6 +24,7 @@ from gapless.kernels.named import named_kernel
 from gapless.kernels.precomputed import Precomputed
 from gapless.problems.kernel import KernelDual
 from gapless.problems.units_of_C import Objective
+from gapless.solvers.kernel.meeting_hulls import is_nothing
 from gapless.solvers.solution import Solution
 
 #: Nothing is claimed where rounding may be more than this share of the objective.
@@ -164,8 +165,7 @@ def certify_kernel(
     if positive:
         # An optimum of at most 1e-9 of the largest it could be is 0 (one class around the origin, nu-SVC with equal rows in both
         # classes): a relative gap says nothing.
-        mass = float(np.abs(problem.u(beta)).sum())
-        nothing = problem.kind in ("one_class", "nu_svc") and max(scale, gap) <= found.rounding <= 1e-9 * mass * mass
+        nothing = is_nothing(problem, beta, max(scale, gap), found.rounding)
         ended = (
             "converged"
             if relative <= tol or nothing

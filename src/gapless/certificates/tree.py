@@ -26,12 +26,12 @@ from gapless.solvers.tree.tree import Tree, TreeLimits
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TreeCertificate(WithoutGap):
     """``error``: the weighted share of training rows that are misclassified (of several outputs the mean), or the mean
-    squared error. ``best``: whether every split is claimed to be the best of its node.
+    of what the criterion of a regression sums up. ``best``: whether every split is claimed to be the best of its node.
 
     Attributes
     ----------
     error : weighted share of training rows that are misclassified (several outputs: the mean), or the mean squared
-        error
+        error, absolute error or half Poisson deviance, as the criterion says
     nodes : number of nodes
     leaves : number of leaves
     depth : levels below the root
@@ -88,8 +88,12 @@ class TreeCertificate(WithoutGap):
         return Tree(**arrays, depth=int(self.depth)), levels
 
     def __str__(self) -> str:
-        regression = self.statement["problem"]["criterion"] == "squared_error"
-        error = f"mean squared error {self.error:.4g}" if regression else f"error {100 * self.error:.2f} %"
+        named = {"absolute_error": "mean absolute error", "poisson": "half the mean Poisson deviance"}
+        criterion = self.statement["problem"]["criterion"]
+        if criterion in ("gini", "entropy"):
+            error = f"error {100 * self.error:.2f} %"
+        else:
+            error = f"{named.get(criterion, 'mean squared error')} {self.error:.4g}"
         splits = "each split is the best of its node" if self.best else "not every split was searched for"
         return (
             f"{self.estimator}: {self.leaves} leaves, depth {self.depth}, {error} on its {self.fingerprint['n_rows']} "
@@ -122,6 +126,7 @@ class GrownTree(NamedTuple):
     exact: bool  #: whether every threshold between two values was tried
     missing: np.ndarray  #: whether a column has missing values
     levels: list[np.ndarray | None] | None = None  #: the values of each column of categories
+    error: float | None = None  #: on the training rows, where the impurities of the leaves do not say it
 
 
 def certify_tree(
@@ -131,10 +136,8 @@ def certify_tree(
     """The claims about a tree that was fitted to ``data`` with these weights; ``parameters`` replaces those of the model."""
     tree, limits, d = grown.tree, grown.limits, int(model.n_features_in_)
     outputs = data.target["outputs"]
-    several = not isinstance(outputs, int)
-    criterion = "entropy" if limits.entropy else "gini"
     problem = {
-        "criterion": criterion if several else "squared_error",
+        "criterion": "entropy" if limits.entropy else "gini",
         **data.target,
         "min_leaf": limits.min_leaf,
         "min_split": limits.min_split,
@@ -149,7 +152,7 @@ def certify_tree(
         type(model).__name__, model.get_params(deep=False) if parameters is None else parameters, None, d, problem,
         feature_names=getattr(model, "feature_names_in_", None),
     )  # fmt: skip
-    told["classes"] = outputs[0] if several and len(outputs) == 1 else None
+    told["classes"] = outputs[0] if not isinstance(outputs, int) and len(outputs) == 1 else None
     fingerprint = {
         "n_rows": int(weight.shape[0]),
         "n_features": d,
@@ -157,8 +160,9 @@ def certify_tree(
         "labels": data.labels,
         "weights": digest(np.asarray(weight) + 0.0, "<f8"),
     }
+    error = _training_error(tree, outputs) if grown.error is None else grown.error
     return TreeCertificate(
-        error=_training_error(tree, outputs), nodes=tree.n_nodes, leaves=tree.n_leaves, depth=tree.depth,
+        error=error, nodes=tree.n_nodes, leaves=tree.n_leaves, depth=tree.depth,
         best=grown.exact and not limits.at_random and limits.max_features >= d, seconds=stopwatch.seconds,
         compile_seconds=stopwatch.compile_seconds, fingerprint=fingerprint, statement=told,
         arrays=TreeCertificate.tree_arrays(tree, grown.levels),
@@ -166,7 +170,7 @@ def certify_tree(
 
 
 def _training_error(tree: Tree, outputs: Any) -> float:
-    """The mean squared error, or the share of misclassified training rows (of several outputs the mean), from the leaves."""
+    """The mean error, or the share of misclassified training rows (of several outputs the mean), from the leaves."""
     ends = tree.left < 0
     mass = tree.weighted_n[ends] / tree.weighted_n[0]
     if isinstance(outputs, int):

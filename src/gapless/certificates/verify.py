@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from gapless import judge
+from gapless.backends.choose import blocks_for_judge
 from gapless.certificates.base import BaseCertificate
 from gapless.certificates.fingerprint import digest_of_rows
 from gapless.certificates.separation import Separability
@@ -33,7 +34,7 @@ def last_step(model: Any, X: Any) -> tuple[Any, Any]:
 
 @audible()
 def verify(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, rigorous: bool | Literal["exact"] = False
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, rigorous: bool | Literal["exact"] = False
 ) -> judge.Verdict:
     """Recompute every claim from the data.
 
@@ -41,7 +42,8 @@ def verify(
     ----------
     model : a fitted gapless estimator (or a pipeline that ends in one), its ``certificate_``, the path of a model file, or what
         ``separability`` returned (or a file of its ``to_json()``).
-    X, y, sample_weight : the data that it was trained on; other data raise CertificateError.
+    X, y, sample_weight : the data that it was trained on; other data raise CertificateError. Rows in blocks bring their labels
+        and weights with them: ``verify(model, blocks)`` reads them block by block, and keeps a few bytes of each row.
     rigorous : False for float64; True for bounds that hold in exact arithmetic; "exact" for fractions (small
         data).
 
@@ -61,6 +63,9 @@ def verify(
         document, arrays = _of_estimator(model)
         if callable(getattr(model, "kernel", None)):  # the judge knows no functions: it gets the matrix
             X = model.kernel(X, X)
+    source = blocks_for_judge(X, y, sample_weight)
+    if source is not None:
+        return judge.check(document, arrays, judge.Walked(lambda: iter(source)), None, rigorous=rigorous)
     return judge.check(document, arrays, as_matrix(X), _as_vector(y), _as_vector(sample_weight), rigorous=rigorous)
 
 

@@ -7,7 +7,7 @@ are taken out before the solver sees them, and their dual value, 0, is put back 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -69,19 +69,31 @@ def resolve_class_weight(class_weight: Any, labels: Labels, sample_weight: np.nd
     count as often as they stand; a class without any weight gets 1. A dict leaves the classes it does not
     name at 1.
     """
-    K = labels.n_classes
+    return resolve_by_masses(
+        class_weight,
+        labels.classes,
+        lambda: np.bincount(labels.index, weights=sample_weight, minlength=labels.n_classes),
+        lambda: float(sample_weight.sum()),
+    )
+
+
+def resolve_by_masses(
+    class_weight: Any, values: np.ndarray, masses: Callable[[], np.ndarray], total: Callable[[], float]
+) -> np.ndarray:
+    """The same from the classes, the weight of each, and their sum, which "balanced" asks for."""
+    K = values.size
     if class_weight is None:
         return np.ones(K)
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ValueError(f"class_weight must be dict, 'balanced', or None, got: {written(class_weight)}")
-        mass = np.bincount(labels.index, weights=sample_weight, minlength=K)
+        mass = masses()
         balanced = np.ones(K)
-        np.divide(sample_weight.sum(), K * mass, out=balanced, where=mass > 0.0)
+        np.divide(total(), K * mass, out=balanced, where=mass > 0.0)
         return balanced
     if not isinstance(class_weight, Mapping):
         raise ValueError(f"class_weight must be dict, 'balanced', or None, got: {written(class_weight)}")
-    classes = labels.classes.tolist()
+    classes = values.tolist()
     unknown = [key for key in class_weight if key not in classes]
     missing = [c for c in classes if c not in class_weight]
     if unknown and missing:

@@ -12,6 +12,7 @@ from gapless.encode.labels import encode_labels
 from gapless.encode.weights import check_sample_weight, resolve_class_weight, weightless_classes
 from gapless.estimators.shared.constraints import booleans, number, options, refuse
 from gapless.estimators.shared.least_squares import LeastSquaresModel, Look, as_columns
+from gapless.fits.blocks.given import walk_of
 from gapless.problems.r_squared import CONSTANT_SHARE, weighted_r_squared
 from gapless.solvers.descent.as_solver import DESCENTS
 from gapless.solvers.loop import interruptible
@@ -119,10 +120,19 @@ class LinearRegression(_Regression):
         )
         self.positive = positive
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
-        """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearRegression:
+        """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands.
+
+        ``fit(blocks)``: rows in blocks bring their targets and weights with them, see ``gapless.read_blocks``.
+        """
         with interruptible(self) as interruption:
             self._check_parameters()
+            walk = walk_of(X, y, sample_weight)
+            if walk is not None:
+                answer = self._fit_blocks(walk, np.zeros, interruption)
+                self._singular = answer.singular
+                self._close(answer, interruption)
+                return self
             X, Y, columns, look = self._read_targets(X, y)
             answer = self._fit(self._data(X, Y, sample_weight, look), np.zeros(Y.shape[1]), interruption, columns)
             self._singular = answer.singular
@@ -223,10 +233,17 @@ class Ridge(_Regression):
         self.alpha = alpha
         self.positive = positive
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
-        """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
+        """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands.
+
+        ``fit(blocks)``: rows in blocks bring their targets and weights with them, see ``gapless.read_blocks``.
+        """
         with interruptible(self) as interruption:
             self._check_parameters()
+            walk = walk_of(X, y, sample_weight)
+            if walk is not None:
+                self._close(self._fit_blocks(walk, self._alphas, interruption), interruption)
+                return self
             X, Y, columns, look = self._read_targets(X, y)
             alpha = self._alphas(Y.shape[1])
             answer = self._fit(self._data(X, Y, sample_weight, look), alpha, interruption, columns)
@@ -333,10 +350,21 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
         self.alpha = alpha
         self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquaresClassifier:
-        """Fit and certify. A weight counts how often a row stands: 2 is the row twice, 0 is no row."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LeastSquaresClassifier:
+        """Fit and certify. A weight counts how often a row stands: 2 is the row twice, 0 is no row.
+
+        ``fit(blocks)``: rows in blocks bring their labels and weights with them, see ``gapless.read_blocks``.
+        """
         with interruptible(self) as interruption:
             self._check_parameters()
+            walk = walk_of(X, y, sample_weight)
+            if walk is not None:
+                of_classes = {"classify": True, "class_weight": self.class_weight}
+                answer = self._fit_blocks(
+                    walk, lambda targets: np.full(targets, float(self.alpha)), interruption, **of_classes
+                )
+                self._close(answer, interruption)
+                return self
             X, y, look = self._read(X, y)
             labels = encode_labels(y)
             weights = check_sample_weight(sample_weight, X.shape[0])

@@ -203,8 +203,8 @@ class SVC(KernelClassifier):
         Start from another fit.
     n_jobs : int or None
         Threads. The bits do not depend on it.
-    device : {"auto", "cpu"}
-        Where to compute.
+    device : {"auto", "cpu", "cuda"}
+        Where to compute: "cuda" is one GPU (the extra ``gpu``), an error where there is none; "auto" takes it where it wins.
 
     Attributes
     ----------

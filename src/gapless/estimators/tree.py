@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from warnings import warn
 
 import numpy as np
 import sklearn.tree
@@ -11,7 +12,6 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from gapless._runtime.written import written
 from gapless.certificates.model_document import decode_classes, encode_classes, encode_float
 from gapless.certificates.tree import TreeCertificate
 from gapless.encode.labels import Labels
@@ -33,8 +33,9 @@ _COMMON = """
         Scikit-learn's last limit, and its pruning.
     random_state : int, RandomState or None
         Counts only with ``splitter="random"`` or where ``max_features`` leaves features out: ties are not drawn.
-    monotonic_cst : None
-        Anything else is scikit-learn's.
+    monotonic_cst : array of n_features numbers 1, -1 and 0, or None
+        Whether what is predicted (the number, or the probability of the second of two classes) has to rise with a feature,
+        or to fall; 0: neither. One output.
     categorical_features : array of bool, int or str, or None
         Columns whose values are names, not sizes. A split sends a set of them left; for two classes or one target it is
         the best set there is. A value that was never seen goes where most rows of the node went.
@@ -240,17 +241,18 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
 
 
 class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
-    __doc__ = f"""A regression tree: every node is split where the squared error falls most, until nothing can be split.
+    __doc__ = f"""A regression tree: every node is split where the error falls most, until nothing can be split.
 
     A greedy tree has no optimality gap, and ``certificate_`` (kind "heuristic") makes none up: what it claims, and ``verify``
-    recomputes, is that every split is the best one of its node, every leaf's mean, and the training error. Of splits that
+    recomputes, is that every split is the best one of its node, every leaf's value, and the training error. Of splits that
     are equally good the one of the lowest feature and lowest threshold is taken, so that the same data give the same tree.
     X is read as float32; NaN is a value of its own, sent to the side where it does best. Several outputs are taken.
 
     Parameters
     ----------
-    criterion : {{"squared_error"}}
-        "absolute_error" and "poisson" are scikit-learn's.
+    criterion : {{"squared_error", "absolute_error", "poisson", "friedman_mse"}}
+        What a split has to lower: the squared error about the mean, the absolute error about the median, or half of Poisson's
+        deviance, which needs targets >= 0. "friedman_mse" is "squared_error" by a deprecated name.
     {_COMMON.strip()}
 
     Attributes
@@ -260,7 +262,10 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     certificate_ : what is claimed
     """
 
-    _parameter_constraints = {"criterion": [options("squared_error")], **BaseDecisionTree._parameter_constraints}
+    _parameter_constraints = {
+        "criterion": [options("squared_error", "friedman_mse", "absolute_error", "poisson")],
+        **BaseDecisionTree._parameter_constraints,
+    }
 
     def __init__(
         self,
@@ -298,11 +303,14 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        if isinstance(self.criterion, str) and self.criterion in ("absolute_error", "poisson", "friedman_mse"):
-            instead = "criterion='squared_error', which is the same" if self.criterion == "friedman_mse" else ""
-            instead = instead or f"sklearn.tree.{type(self).__name__}, which has it"
-            raise NotImplementedError(f"criterion={written(self.criterion)} is not ours: use {instead}")
         super()._check_parameters()
+        if self.criterion == "friedman_mse":
+            warn(
+                'Value `"friedman_mse"` for `criterion` is deprecated and will be removed in 1.11. It maps to '
+                '`"squared_error"` as both were always equivalent. Use `criterion="squared_error"` to remove this warning.',
+                FutureWarning,
+                stacklevel=4,
+            )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionTreeRegressor:
         """Grow the tree.
@@ -324,15 +332,21 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values).all(axis=1)))
             raise ValueError(f"Input y contains NaN or infinity: row {row}. Every row needs a number.")
+        if self.criterion == "poisson" and (values < 0.0).any():
+            raise ValueError("Some value(s) of y are negative which is not allowed for Poisson regression.")
+        if self.criterion == "poisson" and not (values.sum() > 0.0):
+            raise ValueError("Sum of y is not positive which is necessary for Poisson regression.")
         self.n_outputs_ = values.shape[1]
-        said = {"outputs": values.shape[1], "class_weight": None}
-        return EncodedTarget(TreeTarget.from_values(values), values + 0.0, weight, said)
+        criterion = "squared_error" if self.criterion == "friedman_mse" else self.criterion
+        said = {"outputs": values.shape[1], "class_weight": None, "criterion": criterion}
+        measure = {"absolute_error": "medians", "poisson": "deviance"}.get(self.criterion, "squares")
+        return EncodedTarget(TreeTarget.from_values(values, measure), values + 0.0, weight, said)
 
     def _parts(self) -> np.ndarray:
         return np.arange(self.n_outputs_ + 1)
 
     def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
-        """The mean of the leaf of each row, (n_samples,) or (n_samples, n_outputs)."""
+        """The mean, or median, of the leaf of each row, (n_samples,) or (n_samples, n_outputs)."""
         if not hasattr(self, "_tree"):
             check_is_fitted(self)
         means = self._tree.value

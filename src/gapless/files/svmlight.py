@@ -78,12 +78,12 @@ def _blocks(path: str, textual: bool) -> tuple[list[_Block], str]:
     """All blocks of a file, scanned side by side, and its encoding. `textual`: labels are texts."""
     blocks: list[_Block] = []
     stream, encoding = open_text(path)
-    newline, threads = _newline(path), available_cores()
+    newline, threads = newline_of(path), available_cores()
     spare: deque[bytearray] = deque()
     line = 0
 
     def work(text: Text) -> _Block:
-        block = _scan(text, textual)
+        block = scan_block(text, textual)
         spare.append(text.buffer)
         return block
 
@@ -141,14 +141,14 @@ def _matrix(blocks: list[_Block], base: int, width: int, dtype: Any) -> Any:
     return csr_matrix((data, column, starts), shape=(rows, width))
 
 
-def _newline(path: str) -> bytes:
+def newline_of(path: str) -> bytes:
     stream, _ = open_text(path)
     with stream:
         start = stream.read(1 << 16)
     return b"\r" if b"\n" not in start and b"\r" in start else b"\n"
 
 
-def _scan(text: Text, textual: bool) -> _Block:
+def scan_block(text: Text, textual: bool) -> _Block:
     """One block; what is wrong with it is kept until its turn, because lines before it are not counted yet."""
     array = text.array
     if text.count(b"\r") and not text.count(b"\n"):

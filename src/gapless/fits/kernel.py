@@ -16,6 +16,7 @@ from scipy import sparse
 from gapless._runtime.backend import use_backend
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import map_threads
+from gapless.backends.choose import device_title, start_pairs_on_card
 from gapless.certificates.kernel import KernelCertificate, assemble_kernel, kernel_block
 from gapless.certificates.model_document import encode_float, statement
 from gapless.encode.labels import Labels
@@ -24,7 +25,16 @@ from gapless.solvers.loop import Watch
 from gapless.solvers.solution import Event
 
 from .frame import Frame
-from .kernel_encode import EncodedKernel, KernelRequest, encode_kernel, share_between_pairs, share_rows, start_pairs
+from .kernel_encode import (
+    ClassPair,
+    EncodedKernel,
+    KernelRequest,
+    KernelRows,
+    encode_kernel,
+    share_between_pairs,
+    share_rows,
+    start_pairs,
+)
 from .kernel_subproblem import KernelSubproblemFit, fit_subproblem
 
 
@@ -70,10 +80,21 @@ def fit_kernel(
         encoded = replace(encoded, data=replace(encoded.data, pairwise=pairwise))
         shared = share_rows(request, encoded)
         data = replace(encoded.data, shared=shared, points=start_pairs(request, encoded, shared))
-        parts = map_threads(lambda k: fit_subproblem(request, data, pairs, k, frame), range(len(pairs)), request.n_jobs)
+        data = replace(data, first=_start_pairs_together(request, data, pairs))
+        jobs = 1 if data.backend == "cuda" else request.n_jobs  # one card
+        parts = map_threads(lambda k: fit_subproblem(request, data, pairs, k, frame), range(len(pairs)), jobs)
         marks = encoded.fingerprint()
-    with use_backend(data.backend):
+    with use_backend(device_title(data.backend)):
         return decode_kernel(request, encoded, parts, marks, feature_names, frame.stopwatch)
+
+
+def _start_pairs_together(request: KernelRequest, data: KernelRows, pairs: list[ClassPair]) -> np.ndarray | None:
+    """u of all pairs of classes from the card at once, where each is small; None where each problem starts by itself."""
+    own = [pair for pair in pairs if pair is not None]
+    if data.backend != "cuda" or len(own) < 2 or request.kind != "c_svc" or data.start is not None:
+        return None
+    found: np.ndarray | None = start_pairs_on_card(data.gram, data.index, data.cost.c, own, request.stop.relative_gap)
+    return found
 
 
 def decode_kernel(

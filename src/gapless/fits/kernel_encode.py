@@ -16,8 +16,8 @@ from scipy import sparse
 from gapless import kernels
 from gapless._runtime.clock import now
 from gapless._runtime.threads import in_background
-from gapless.backends.choose import kernel_backend
-from gapless.backends.numpy.kernel_gram import HeldGram, hold_distinct, hold_matrix, hold_rows
+from gapless.backends.choose import kernel_backend, kernel_device, lay_out_gram
+from gapless.backends.numpy.kernel_gram import HeldGram, hold_rows
 from gapless.backends.numpy.kernel_libsvm import PairPoints, effort_for, run_libsvm_on_pairs
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import target_fingerprint
@@ -59,6 +59,7 @@ class KernelRequest:
     stop: Stop
     n_jobs: int | None
     cache_bytes: int
+    device: str = "cpu"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +106,9 @@ class KernelRows:
     groups: EqualRows | None = None  #: equal rows as one, of all problems; None where there are many rows
     shared: SharedRows | None = None  #: what the problems of all pairs of classes have in common
     pairwise: PairwiseGram | None = None  #: one matrix for the problems of all pairs of classes
-    backend: str = "numba"  #: what solves the problems
+    backend: str = "numba"  #: what solves the problems: "numba", "numpy" or "cuda"
     points: PairPoints | None = None  #: LIBSVM's points of all pairs of classes
+    first: np.ndarray | None = None  #: u of all pairs of classes on all rows, which the card found at once
 
     def member(self, pair: ClassPair) -> np.ndarray:
         """Which rows are in the problem of a pair of classes."""
@@ -164,32 +166,28 @@ def encode_kernel(
     given, hashes = X, None
     matrix = request.kernel == "precomputed" or callable(request.kernel)
     groups = None
-    if not matrix:
+    largest = _largest_problem(request, cost.take(index))
+    card = small and kernel_device(request.device, request.kernel, X, largest, math.isinf(request.C)) == "cuda"
+    if not matrix and not card:
         X = _dense_where_small(X)
         hashes = _hash_where_groupable(request, X, index, class_weight, cost)
-    marks = in_background(lambda: _fingerprint(given, labels, targets, sample_weight, weights, hashes))
+    if not card:
+        marks = in_background(lambda: _fingerprint(given, labels, targets, sample_weight, weights, hashes))
     if hashes is not None:
         groups = _find_groups(request, hashes, index if targets is None else targets, weights, class_weight, cost)
-    backend = "numba"
-    if small and not math.isinf(request.C):
+    backend = "cuda" if card else "numba"
+    if not card and small and not math.isinf(request.C):
         backend = _choose_backend(request, X, cost, index, groups)
     kernel, X, proved, centre = _resolve_kernel(request, X, cost, weights, matrix, groups, backend == "numpy")
-    # The problem is solved with the matrix as it is; the certificate is about K + shift I.
-    whole: Gram
-    judged: Gram
+    if backend == "cuda" and proved.shift is None:
+        backend = "numba"  # this kernel is not positive semidefinite: pairs
     if backend == "numpy" and groups is not None and labels is not None and labels.n_classes > 2:
         groups = groups.sort_by(cost.take(index))
-    if backend == "numpy":
-        whole = hold_matrix(kernels.Precomputed(), X) if matrix else hold_distinct(kernel, X, groups, centre)
-        judged = hold_matrix(kernel, X) if matrix and kernel.shift else whole
-    else:
-        whole = build_gram(kernels.Precomputed() if matrix else kernel, X, request.cache_bytes, centre)
-        judged = build_gram(kernel, X, request.cache_bytes) if matrix else whole
-    if not np.isfinite(getattr(whole, "norms2", 0.0)).all():
-        raise ValueError(
-            "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
-            "preprocessed: the squares of the values of X overflow. Scale the columns (StandardScaler, MaxAbsScaler)."
-        )
+    whole, judged = lay_out_gram(kernel, X, groups, centre, backend, request.cache_bytes)
+    if backend == "cuda" and cost.rows is None:
+        hashes = getattr(whole, "row_hashes", None)
+    if card:
+        marks = in_background(lambda: _fingerprint(given, labels, targets, sample_weight, weights, hashes))
     data = KernelRows(
         X, whole, judged, kernel, cost, cost.take(index), None if targets is None else cost.take(targets), proved, start,
         watch, matrix, backend=backend,
@@ -247,8 +245,9 @@ def start_pairs(request: KernelRequest, encoded: EncodedKernel, shared: SharedRo
     if not isinstance(gram, HeldGram) or len(encoded.pairs) < 2 or data.start is not None:
         return None
     largest = _largest_problem(request, index)
-    effort = effort_for(request.stop.relative_gap, 1.0, largest, request.stop.passes, len(encoded.pairs))
-    return run_libsvm_on_pairs(gram.whole, index, c, None if request.kind == "c_svc" else request.nu, effort)
+    nu, passes = None if request.kind == "c_svc" else request.nu, request.stop.passes
+    effort = effort_for(request.stop.relative_gap, 1.0, largest, largest, (passes, len(encoded.pairs), nu is not None))
+    return run_libsvm_on_pairs(gram.whole, index, c, nu, effort)
 
 
 class _Late(Exception):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gapless import kernels, losses
+from gapless.backends.choose import solve_kernel_on_card
 from gapless.backends.numpy.kernel import solve_small
 from gapless.backends.numpy.kernel_gram import HeldGram
 from gapless.certificates.kernel import Pair, certify_kernel
@@ -55,14 +56,9 @@ def fit_subproblem(
     if math.isinf(request.C):
         assert pair is not None
         return _fit_hard_margin(request, data, inside, pair, stop)
-    numpy = data.backend == "numpy"
     # Products through w, not through K.
-    by_rows = isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc" and not numpy
-    groups, held = None, None
-    if data.shared is not None and pair is not None:
-        groups, held = data.shared.part(pair, inside)
-    elif data.pairwise is None:
-        groups = group_equal_rows(data, inside)
+    by_rows = isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc" and data.backend == "numba"
+    groups, held = _distinct_rows(data, inside, pair)
     problem = build_dual(request, data, inside, data.cost.c[inside], pair, hold=groups is None and not by_rows)
     _refuse_infeasible(request, problem)
     start = _resume_point(data, problem, inside, k, len(pairs))
@@ -76,11 +72,15 @@ def fit_subproblem(
             else small.beta(groups.to_groups(problem.u(start)))
         )
     proved = data.positive.shift is not None
-    if numpy:
+    if data.backend == "numpy":
         point = None if data.points is None or pair is None else data.points.of_pair(small, pair)
         solution = solve_small(
             small, stop, start=start, point=point, watch=data.watch, positive=proved, exact=groups is None
         )
+    elif data.backend == "cuda":
+        if data.first is not None:
+            start = problem.repair(problem.beta(data.first[k][inside]))
+        solution = solve_kernel_on_card(small, stop, start=start, watch=data.watch)
     elif by_rows:
         found = None if start is not None else _try_pairs(data, small, rows, held, stop)
         solution = found or _solve_linear(data, small, rows, stop, start)
@@ -103,6 +103,15 @@ def fit_subproblem(
     return KernelSubproblemFit(
         problem.u(solution.u), solution.theta, solution.scores, claim, solution.history, solution.off
     )
+
+
+def _distinct_rows(data: KernelRows, inside: np.ndarray, pair: ClassPair) -> tuple[EqualRows | None, Gram | None]:
+    """Equal rows as one, and their matrix where that is held; None where rows stay as they are."""
+    if data.shared is not None and pair is not None:
+        return data.shared.part(pair, inside)
+    if data.pairwise is not None or data.backend == "cuda":
+        return None, None
+    return group_equal_rows(data, inside), None
 
 
 def _without_common_parts(problem: KernelDual, solution: Solution) -> Solution:

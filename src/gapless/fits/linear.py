@@ -35,10 +35,10 @@ class LinearFit:
     labels: Labels
     coef: np.ndarray
     intercept: np.ndarray
-    scores: np.ndarray
+    scores: np.ndarray | None  #: None of rows in blocks
     history: list[Event]
     certificate: Any  # a Certificate, or a GradientCertificate where there is no penalty
-    c: np.ndarray
+    c: np.ndarray | None
     outcome: Any = None  # what the warnings of a fit without penalty need besides
 
 

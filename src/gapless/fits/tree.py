@@ -13,7 +13,7 @@ from gapless.rows.hashes import row_hashes
 from gapless.solvers.tree.codes import Columns
 from gapless.solvers.tree.prune import prune_tree
 from gapless.solvers.tree.thresholds import TREE_THRESHOLDS
-from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree
+from gapless.solvers.tree.tree import Tree, TreeLimits, TreeTarget, grow_tree
 
 
 class EncodedTarget(NamedTuple):
@@ -52,3 +52,37 @@ def fit_tree(
         places = zip(columns.offset, columns.n_codes, columns.categorical)
         levels = [columns.lowest[start : start + count].copy() if kind else None for start, count, kind in places]
     return GrownTree(tree, limits, columns.exact, columns.missing, levels)
+
+
+def check_signs(given: Any, categorical: np.ndarray, n_outputs: int, n_classes: int) -> tuple[int, ...] | None:
+    """Monotonic constraints as 1, -1 and 0 of each feature; None where nothing is asked."""
+    signs, d = np.asarray(given), categorical.size
+    if n_outputs > 1:
+        raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
+    if n_classes > 2:
+        raise ValueError("Monotonicity constraints are not supported with multiclass classification")
+    if signs.ndim != 1 or signs.shape[0] != d:
+        told = "x".join(map(str, signs.shape))
+        raise ValueError(f"monotonic_cst has shape {told} but the input data X has {d} features.")
+    if not np.isin(signs, (-1, 0, 1)).all():
+        told = f"monotonic_cst must be None or an array-like of -1, 0 or 1, but got {np.unique(signs)}"
+        raise ValueError(told)
+    if (signs[categorical] != 0).any():
+        raise ValueError("monotonic_cst asks for an order of values, and a categorical feature has none: give it 0.")
+    return tuple(int(s) for s in signs) if signs.any() else None
+
+
+def training_error(tree: Tree, leaves: np.ndarray, encoded: EncodedTarget) -> float:
+    """The error on the training rows of a tree of one output whose constraints may have moved values away from the means."""
+    target, there = encoded.target, encoded.weights > 0.0
+    w = encoded.weights[there] / encoded.weights[there].sum()
+    value, y = tree.value[leaves[there]], encoded.marks.reshape(-1)[there]
+    if not target.centred and target.measure == "squares":
+        return float(w @ (value.argmax(axis=1) != y))
+    v = value[:, 0]
+    if target.measure == "medians":
+        return float(w @ np.abs(y - v))
+    if target.measure == "deviance":
+        ratio = np.divide(y, v, out=np.ones_like(y), where=y > 0.0)
+        return float(w @ (y * np.log(ratio) - (y - v)))
+    return float(w @ (y - v) ** 2)

@@ -12,9 +12,10 @@ from .fingerprint import fingerprint, row_hashes
 from .linear.recompute import Figures, Task, distance_bound, evaluate, row_weights
 from .separation.reader import read_proof
 from .verdict import Claim, Verdict
+from .walked import Walked
 
 __all__ = [
-    "CertificateError", "Claim", "DataError", "Figures", "ModelFileError", "Task", "Verdict", "check",
+    "CertificateError", "Claim", "DataError", "Figures", "ModelFileError", "Task", "Verdict", "Walked", "check",
     "distance_bound", "evaluate", "fingerprint", "read", "read_proof", "row_hashes", "row_weights",
 ]  # fmt: skip
 starting.over()

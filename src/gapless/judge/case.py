@@ -32,6 +32,8 @@ class Case:
 
     #: How labels are called, "labels" or "targets"; and what the certificate is of, "fit" or "proof".
     answers, source = "labels", "fit"
+    #: Whether rows that are not kept, but read again for each walk, are judged.
+    in_blocks = False
     tiers: Mapping[Rigour, str] = {False: "float64", True: "float64", "exact": "float64"}
 
     def __init__(

@@ -19,8 +19,9 @@ from .files.inputs import learned
 from .form.document import as_plain, is_shallow, read_arrays, refuse_unreadable
 from .form.schema import not_checked, union
 from .kinds import array_shapes, defect, kind_of
-from .rows import in_float32
+from .rows import StreamedRows, in_float32
 from .verdict import Verdict
+from .walked import Walked
 
 
 def check(
@@ -35,6 +36,8 @@ def check(
 ) -> Verdict:
     """Judge the certificate of a model document with its arrays on the data it speaks of.
 
+    Data that are too large for memory are given as X alone, as `Walked`.
+
     The verdict is true where every claim holds and false where one does not.  Data, labels or weights other than those
     of the fit, and documents that cannot be read, raise CertificateError, and nothing else is raised. ``rigorous=True``
     adds bounds on primal, optimum and gap that hold in exact arithmetic, ``"exact"`` computes them without rounding (up
@@ -45,6 +48,8 @@ def check(
     try:
         if not isinstance(document, Mapping) or not is_shallow(document):
             raise CertificateError("the certificate cannot be read: the document is no JSON object, or a very deep one")
+        if isinstance(X, Walked):
+            X, y, sample_weight = X.rows, X.answers, X.weights
         with np.errstate(all="ignore"):  # what is not finite holds nowhere (`compare`)
             return _judge(as_plain(dict(document)), arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
     except CertificateError:
@@ -82,6 +87,8 @@ def _judge(
     refuse_unreadable(document, defect)
     kind, made = kind_of(document), document.get("input")
     read = read_arrays(arrays, array_shapes(document))
+    if isinstance(data[0], StreamedRows) and not (getattr(kind.case, "in_blocks", False) and "bounds" not in document):
+        raise CertificateError("these claims are judged on rows in memory; give X and y, not blocks")
     case = kind.case(document, read, *data)
     case.judge(rigorous)
     if "training_rows" in document:

@@ -59,9 +59,13 @@ def _looked_up(labels: list[Any], number: dict[Any, int]) -> np.ndarray:
 
 def _numeric(labels: np.ndarray, number: dict[Any, int]) -> np.ndarray:
     """Through the distinct labels, compared as Python numbers: no rounding of large integers."""
-    distinct, inverse = np.unique(labels, return_inverse=True)
-    codes = np.array([number.get(label, -1) for label in distinct.tolist()], dtype=np.int64)
-    return codes[inverse.reshape(-1)] if codes.size else np.empty(0, dtype=np.int64)
+    at_once = 1 << 20  # labels that are sorted
+    found = np.empty(labels.size, dtype=np.int64)
+    for start in range(0, labels.size, at_once):
+        distinct, inverse = np.unique(labels[start : start + at_once], return_inverse=True)
+        codes = np.array([number.get(label, -1) for label in distinct.tolist()], dtype=np.int64)
+        found[start : start + at_once] = codes[inverse.reshape(-1)]
+    return found
 
 
 def sorted_unique(values: Sequence[Any]) -> bool:
@@ -91,7 +95,7 @@ def targets_of(y: Any, n: int, several: bool = False) -> np.ndarray:
 def weights_of_rows(sample_weight: Any, n: int) -> np.ndarray:
     """float64 sample weights, finite and >= 0; ones where there are none."""
     if sample_weight is None:
-        return np.ones(n)
+        return np.ones(n) if n < 1 << 20 else np.broadcast_to(1.0, n)  # which takes no memory
     weights = floats_of(sample_weight, "other weights: sample_weight")
     if weights.ndim == 0:
         weights = np.full(n, float(weights))

@@ -11,11 +11,12 @@ A zero adds 0, so dense and sparse rows agree; -0 counts as 0; the order of feat
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from .rows import SparseBlock, as_rows, place, row_sums
+from .rows import Rows, SparseBlock, StreamedRows, as_rows, place, row_sums
 
 #: Of the two lanes: where the stream of multipliers starts, and the odd multiplier in the middle of the mix.
 SEEDS = (0x243F6A8885A308D3, 0x13198A2E03707344)  # digits of pi
@@ -76,7 +77,42 @@ def _mix(bits: np.ndarray, multipliers: np.ndarray, lane: int) -> np.ndarray:
 
 def digest(values: np.ndarray, dtype: str) -> str:
     """blake2b-16 of the values' little-endian bytes."""
-    return hashlib.blake2b(np.ascontiguousarray(values, dtype=dtype).data, digest_size=16).hexdigest()
+    at_once = 1 << 20  # entries of which a copy is made
+    found = hashlib.blake2b(digest_size=16)
+    for start in range(0, max(1, len(values)), at_once):
+        found.update(np.ascontiguousarray(values[start : start + at_once], dtype=dtype).data)
+    return found.hexdigest()
+
+
+def row_digests(X: Any, sizes: Iterable[int]) -> list[str]:
+    """The digest of the hashes of the rows of X, cut into blocks of these sizes; the hashes are not kept."""
+    left = list(sizes)
+    found, current = [], hashlib.blake2b(digest_size=16)
+    room = left.pop(0) if left else 0
+    for hashes in _hashes_in_turn(as_rows(X)):
+        at = 0
+        while at < len(hashes):
+            while room == 0 and left:
+                found.append(current.hexdigest())
+                current, room = hashlib.blake2b(digest_size=16), left.pop(0)
+            take = min(room, len(hashes) - at) or len(hashes) - at
+            current.update(np.ascontiguousarray(hashes[at : at + take], dtype="<u8").data)
+            at, room = at + take, max(0, room - take)
+    found.append(current.hexdigest())
+    return [*found, *(hashlib.blake2b(digest_size=16).hexdigest() for _ in left)]
+
+
+def _hashes_in_turn(rows: Rows) -> Iterator[np.ndarray]:
+    if isinstance(rows, StreamedRows):
+        for _, part in rows.parts():
+            yield row_hashes(part)
+        return
+    yield row_hashes(rows)
+
+
+def digest_of_blocks(digests: Iterable[str]) -> str:
+    """The digest of data in blocks: of the letters of the blocks' digests, one after the other."""
+    return hashlib.blake2b("".join(digests).encode("ascii"), digest_size=16).hexdigest()
 
 
 def fingerprint(X: Any, label_index: Any, sample_weight: Any = None) -> dict[str, Any]:

@@ -6,8 +6,8 @@ imported for them and their own products are not used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -187,7 +187,32 @@ class SparseRows:
             start = end
 
 
-Rows = DenseRows | SparseRows
+@dataclass(frozen=True, eq=False)
+class StreamedRows:
+    """Rows that are not kept: ``walk`` gives them again, some at a time, each time that they are asked for."""
+
+    walk: Callable[[], Iterator[Any]]
+    shape: tuple[int, int]
+
+    def parts(self) -> Iterator[tuple[int, DenseRows | SparseRows]]:
+        """Some rows after the other, and the number of the first; CertificateError where there are other rows than before."""
+        start, (n, d) = 0, self.shape
+        for X in self.walk():
+            rows = as_rows(X)
+            if isinstance(rows, StreamedRows) or rows.shape[1] != d:
+                break
+            yield start, rows
+            start += rows.shape[0]
+        if start != n:
+            raise CertificateError(f"the data changed while they were read: {n} rows of {d} columns before, now others")
+
+    def blocks(self, size: int = BLOCK_VALUES, most: int = BLOCK_ROWS) -> Iterator[Block]:
+        for start, rows in self.parts():
+            for block in rows.blocks(size, most):
+                yield replace(block, start=start + block.start)
+
+
+Rows = DenseRows | SparseRows | StreamedRows
 
 
 def place(block: Block) -> slice:
@@ -208,7 +233,7 @@ def counted(rows: Rows, weights: np.ndarray, other: np.ndarray) -> Iterator[tupl
 
 def as_rows(X: Any) -> Rows:
     """X as rows: arrays, nested lists, data frames, sparse matrices. CertificateError where it holds no numbers."""
-    if isinstance(X, DenseRows | SparseRows):
+    if isinstance(X, DenseRows | SparseRows | StreamedRows):
         return X
     if hasattr(X, "tocsr") or hasattr(X, "indptr"):
         return _sparse(X)
@@ -276,6 +301,8 @@ def _canonical(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, d: int
 
 def some(rows: Rows, index: np.ndarray) -> Rows:
     """These rows, in this order."""
+    if isinstance(rows, StreamedRows):
+        raise CertificateError("rows that are read in blocks cannot be taken in another order")
     if isinstance(rows, DenseRows):
         return DenseRows(rows.values[index])
     counts = np.diff(rows.indptr)[index]
@@ -291,6 +318,8 @@ def as_dense(rows: Rows) -> np.ndarray:
 
 def single(rows: Rows) -> Rows:
     """The values as float32 has them."""
+    if isinstance(rows, StreamedRows):
+        return StreamedRows(lambda: (single(part) for _, part in rows.parts()), rows.shape)
     if isinstance(rows, DenseRows):
         return DenseRows(rows.values.astype(np.float32))
     return SparseRows(rows.data.astype(np.float32), rows.indices, rows.indptr, rows.n_features)
@@ -299,12 +328,15 @@ def single(rows: Rows) -> Rows:
 def in_float32(X: Any) -> bool:
     """Whether every value is a float32: else no fit of that type was made on them."""
     rows = as_rows(X)
-    parts = [rows.data] if isinstance(rows, SparseRows) else (block.values for block in rows.blocks())
-    return all(bool((part == part.astype(np.float32)).all()) for part in parts)
+    found = (block.data if isinstance(block, SparseBlock) else block.values for block in rows.blocks())
+    return all(bool((part == part.astype(np.float32)).all()) for part in found)
 
 
 def first_non_finite(rows: Rows) -> int | None:
     """The number of the first row with a value that is not finite."""
+    if isinstance(rows, StreamedRows):
+        found = ((start, first_non_finite(part)) for start, part in rows.parts())
+        return next((start + bad for start, bad in found if bad is not None), None)
     if isinstance(rows, SparseRows):
         if rows.data.dtype.kind != "f" or np.isfinite(rows.data).all():
             return None

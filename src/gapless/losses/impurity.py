@@ -1,4 +1,5 @@
-"""Gini impurity 1 - sum_k p_k^2 and entropy -sum_k p_k log2 p_k: how mixed the classes of a node are, compiled.
+"""Gini impurity 1 - sum_k p_k^2, entropy -sum_k p_k log2 p_k, and the share of a target y in half of Poisson's deviance,
+y ln(y / mean): how mixed a node is, compiled.
 
 p_k is the share of class k in the weight W of a node. ``entropy`` is None or 0 for Gini. Several outputs have the mean of theirs.
 """
@@ -16,6 +17,11 @@ from gapless._compile.jit import compiled
 @compiled(inner=True)
 def xlogx(x: float) -> float:
     return x * math.log(x) if x > 0.0 else 0.0
+
+
+@compiled(inner=True)
+def share_of_deviance(y: float, mean: float) -> float:
+    return y * math.log(y / mean) if y > 0.0 else 0.0
 
 
 @compiled(inner=True)

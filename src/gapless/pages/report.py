@@ -1,11 +1,11 @@
-"""`report`: the whole story of a fit on one page, which needs no network, no script and no other file."""
+"""`report`: the whole story of a fit on one page, which needs no network, no script and no other file; or as a model card."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from gapless.errors import CertificateError
 from gapless.files.atomic_write import write_whole
 from gapless.pages import pictures
 from gapless.pages.blocks import Block, Later, Note, Section, number, percent, said
+from gapless.pages.model_card import model_card
 from gapless.pages.sections import (
     bounds,
     compared,
@@ -36,29 +37,42 @@ __all__ = ["Page", "report"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Page:
-    """One HTML page. ``html`` is all of it; ``save`` writes it whole or not at all; a notebook shows it.
+    """One page, of HTML or of Markdown. ``save`` writes it whole or not at all; a notebook shows it.
 
     Attributes
     ----------
     title : title of the page
-    html : the whole page
+    html : the whole page; empty where Markdown was asked for
     path : where it was written
+    markdown : the model card; empty where HTML was asked for
     """
 
     title: str
     html: str
     path: str | None = None
+    markdown: str = ""
+
+    @property
+    def text(self) -> str:
+        """What ``save`` writes."""
+        return self.html or self.markdown
 
     def save(self, file: str | os.PathLike[str]) -> Page:
         """Write it beside ``file`` and move it into place when it is whole: a full disk leaves what was there."""
-        return Page(self.title, self.html, write_whole(file, self.html.encode("utf-8")))
+        return replace(self, path=write_whole(file, self.text.encode("utf-8")))
 
     def __repr__(self) -> str:
         where = "" if self.path is None else f", {self.path}"
-        return f"<Page: {self.title}, {len(self.html.encode()):,} bytes{where}>"
+        return f"<Page: {self.title}, {len(self.text.encode()):,} bytes{where}>"
 
-    def _repr_html_(self) -> str:
+    def _repr_markdown_(self) -> str | None:
+        return self.markdown or None
+
+    def _repr_html_(self) -> str | None:
         from html import escape
+
+        if not self.html:
+            return None
 
         # In a frame of its own: the page's style stays in it, and what runs in a notebook cannot run there.
         style = "width:100%;height:40em;border:1px solid #ccc"
@@ -75,6 +89,7 @@ def report(
     y_test: Any = None,
     sample_weight: Any = None,
     file: str | os.PathLike[str] | None = None,
+    format: str | None = None,
     title: str | None = None,
     feature_names: Sequence[str] | None = None,
     costs: Any = None,
@@ -88,7 +103,7 @@ def report(
     commands: Sequence[str] | None = None,
     compared: Sequence[Mapping[str, Any]] | None = None,
 ) -> Page:
-    """One self-contained HTML page: what was asked and found, both gaps, errors, bounds, features, rows, and how to check it.
+    """One self-contained page: what was asked and found, both gaps, errors, bounds, features, rows, and how to check it.
 
     Parameters
     ----------
@@ -96,6 +111,7 @@ def report(
     X, y, sample_weight : what it was trained on; other data raise CertificateError
     X_test, y_test : rows that it was not trained on, for errors with intervals
     file : where the page goes; None only makes it (``Page.save`` writes it)
+    format : "html", or "markdown" for a model card without pictures; None: "markdown" where ``file`` ends in .md
     title : of the page
     feature_names : names of the columns that the estimator saw, where it has none
     costs : what an error costs: a dictionary {(true class, predicted class): cost}, or an array with a row for each true class
@@ -110,26 +126,39 @@ def report(
 
     Returns
     -------
-    Page : its ``html``, ``path`` and ``save``
+    Page : its ``html`` or ``markdown``, ``path`` and ``save``
     """
     from sklearn.utils.validation import check_is_fitted
 
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test come together")
-    template = _template()  # before any work: says which extra is missing
+    as_card = _is_markdown(format, file)
+    template = None if as_card else _template()  # before any work: says which extra is missing
     check_is_fitted(model)
     story = Story(
         model, X, y, X_test, y_test, sample_weight, as_probability(delta), as_whole(tried, "tried"), as_whole(tested, "tested"),
-        costs, data_name, test_name, feature_names, commands, check, pictures, compared,
+        costs, data_name, test_name, feature_names, commands, check, pictures and not as_card, compared,
     )  # fmt: skip
     if story.certificate is None and not type(story.step).__module__.startswith("gapless"):
         raise TypeError(f"{story.name} is not a gapless model: a report tells what a certificate claims")
     _check(story)
     sections = _sections(story)
     name = title or (f"{story.name} on {said(data_name)}" if data_name else f"{story.name}, {story.n_rows:,} rows")
-    html = template.render(title=said(name, 200), cards=_cards(story), sections=sections, story=_head(story)).lstrip()
-    page = Page(said(name, 200), html)
+    title, cards, head = said(name, 200), _cards(story), _head(story)
+    if template is None:
+        page = Page(title, "", markdown=model_card(title, cards, sections, head["version"]))
+    else:
+        page = Page(title, template.render(title=title, cards=cards, sections=sections, story=head).lstrip())
     return page if file is None else page.save(file)
+
+
+def _is_markdown(format: str | None, file: str | os.PathLike[str] | None) -> bool:
+    """Whether a model card was asked for, by name or by the ending of the file."""
+    if format not in (None, "html", "markdown"):
+        raise ValueError(f"format is 'html' or 'markdown', not {format!r}")
+    if format is None:
+        return file is not None and os.fspath(file).lower().endswith((".md", ".markdown"))
+    return format == "markdown"
 
 
 def _check(story: Story) -> None:

@@ -75,7 +75,7 @@ class Multinomial(OverRows):
 
     def join(self, W: np.ndarray, b: np.ndarray) -> np.ndarray:
         """(W, b) -> theta"""
-        v = np.asarray(b, float) / self.rows.constant if self.rows.constant else np.zeros(self.K)
+        v = np.asarray(b, float) / self.constant if self.constant else np.zeros(self.K)
         return np.column_stack([np.asarray(W, float), v])
 
     # -- values --------------------------------------------------------------------------------------------------

@@ -61,8 +61,12 @@ class _Tree:
 
     def statement(self) -> None:
         p, problem, lies, case, n = self.p, self.problem, self.lies, self.case, self.case.n
-        asked = "entropy" if p["criterion"] == "log_loss" else p["criterion"]
-        known = ("gini", "entropy") if self.classifier else ("squared_error",)
+        asked = {"log_loss": "entropy", "friedman_mse": "squared_error"}.get(p["criterion"], p["criterion"])
+        known = ("gini", "entropy") if self.classifier else ("squared_error", "absolute_error", "poisson")
+        signs = p.get("monotonic_cst") or [0] * case.d
+        lies.unless(len(signs) == case.d and all(number(s) in (-1, 0, 1) for s in signs), "monotonic_cst")
+        self.signs = [int(number(s)) for s in signs] if not lies else [0] * case.d
+        lies.unless(not any(self.signs) or self.Y.shape[1] <= 1 + self.classifier, "monotonic_cst")
         lies.unless(problem["criterion"] == asked and asked in known, "criterion")
         leaf, split = (_rows(p[key], n) for key in ("min_samples_leaf", "min_samples_split"))
         lies.unless(is_count(problem["min_leaf"]) and problem["min_leaf"] == leaf >= 1, "min_leaf")
@@ -162,20 +166,94 @@ class _Tree:
         self.W, self.G = np.array(W), np.array(G)
         lies.unless_near("weighted_n", a["weighted_n"], self.W, ROOM * self.W)
         size = 1.0 if self.classifier else float(np.abs(self.Y).max())
-        lies.unless_near("value", a["value"], np.array(V), ROOM * size)
+        V = self.values(np.array(V), ROOM * size)
+        lies.unless_near("value", a["value"], V, ROOM * size)
         lies.unless_near(
             "impurity", a["impurity"], self.G, 1e-8 * (size if self.classifier else self.G[0] + ROOM * size**2)
         )
         leaves = [t for t in range(N) if self.leaf[t]]
         if self.classifier:
-            error = sum(self.W[t] * (1 - V[t].max()) for t in leaves) / self.W[0]
+            named = {t: int(np.argmax(a["value"][t])) for t in leaves}
+            right = sum(self.weights[self.rows[t]] @ self.Y[self.rows[t], named[t]] for t in leaves)
+            best = sum(self.weights[self.rows[t]] @ self.Y[self.rows[t]].max(axis=1) for t in leaves)
+            error = (best - right) / self.W[0]
         else:
-            error = sum(self.W[t] * self.G[t] for t in leaves) / self.W[0]
+            error = sum(self.loss(self.rows[t], a["value"][t].astype(L)) for t in leaves) / self.W[0]
         lies.unless_near("error", number(case.block["error"]), error, 1e-8 * (1 if self.classifier else self.G[0]))
         if N > 1:
             lies.unless(min(len(rows[t]) for t in leaves) >= self.problem["min_leaf"], "min_leaf")
             light = number(self.problem["min_weight"])
             lies.unless(min(self.W[t] for t in leaves) >= light - ROOM * self.W[0], "min_weight")
+
+    def loss(self, rows: np.ndarray, value: Any) -> Any:
+        """What the rows of a regression lose where the value is predicted, over all weights."""
+        w, Y = self.weights[rows].astype(L), self.Y[rows]
+        if self.problem["criterion"] == "squared_error":
+            each = (Y - value) ** 2
+        elif self.problem["criterion"] == "absolute_error":
+            each = np.abs(Y - value)
+        else:
+            here = np.where(Y > 0, Y, 1)
+            each = np.where(Y > 0, Y * np.log(here / np.where(Y > 0, value, 1)), 0) - Y + value
+        return (w @ each).sum() / self.outputs
+
+    def values(self, means: np.ndarray, room: float) -> np.ndarray:
+        """What the values may be: means, any of the medians, and what constraints leave of them."""
+        told, low, high = self.case.a["value"].astype(L), means.copy(), means.copy()
+        if self.problem["criterion"] == "absolute_error":
+            for t, rows in enumerate(self.rows):
+                for k in range(self.outputs):
+                    low[t, k], high[t, k] = self.medians(rows, k)
+        least, most = low[:, -1].copy(), high[:, -1].copy()
+        if any(self.signs):
+            below, above = {0: (-np.inf, -np.inf)}, {0: (np.inf, np.inf)}
+            for t in range(len(self.left)):
+                least[t] = min(max(low[t, -1], below[t][0]), above[t][0])
+                most[t] = min(max(high[t, -1], below[t][1]), above[t][1])
+                if self.leaf[t]:
+                    continue
+                a, b, s = self.left[t], self.right[t], self.signs[int(self.case.a["feature"][t])]
+                for child in (a, b):
+                    below[child], above[child] = below[t], above[t]
+                if s:
+                    lower, upper = (a, b) if s > 0 else (b, a)
+                    above[lower] = below[upper] = ((low[a, -1] + low[b, -1]) / 2, (high[a, -1] + high[b, -1]) / 2)
+                    under = max(told[leaf, -1] for leaf in self.ends_of(lower))
+                    self.lies.unless(under <= min(told[leaf, -1] for leaf in self.ends_of(upper)), "monotonic_cst")
+            self.below, self.above = below, above
+        low[:, -1], high[:, -1] = least, most
+        if self.classifier and any(self.signs) and low.shape[1] == 2:
+            low[:, 0], high[:, 0] = 1 - most, 1 - least
+        return np.where((told >= low - room) & (told <= high + room), told, low)
+
+    def ends_of(self, t: int) -> list[int]:
+        return [t] if self.leaf[t] else self.ends_of(self.left[t]) + self.ends_of(self.right[t])
+
+    def medians(self, rows: np.ndarray, k: int) -> tuple[Any, Any]:
+        """The least and the largest number with at most half of the weight on either side."""
+        w, y = self.weights[rows], self.Y[rows, k]
+        room = ROOM * w.sum()
+        good = [v for v in y if w[y < v].sum() <= w.sum() / 2 + room and w[y > v].sum() <= w.sum() / 2 + room]
+        return min(good), max(good)
+
+    def fits(self, t: int, j: int, left: np.ndarray) -> bool:
+        """Whether a cut of feature j may be made: no value out of order, and of Poisson's deviance no mean of 0."""
+        rows, far = self.rows[t], 1e-7 * float(np.abs(self.Y).max())
+        if self.problem["criterion"] == "poisson":
+            sides = [self.weights[some] @ self.Y[some] for some in (rows[left], rows[~left])]
+            if min(side.min() for side in sides) <= 1e-10 * float(np.max(sides)):
+                return False
+        if self.signs[j] == 0:
+            return True
+        if self.problem["criterion"] == "absolute_error":
+            (a, b), (c, d) = self.medians(rows[left], 0), self.medians(rows[~left], 0)
+        else:
+            a = b = self.figures(rows[left])[1][-1]
+            c = d = self.figures(rows[~left])[1][-1]
+        first, second = ((a, b), (c, d)) if self.signs[j] > 0 else ((c, d), (a, b))
+        return (
+            first[1] + far <= second[0] and first[0] >= self.below[t][1] + far and second[1] <= self.above[t][0] - far
+        )
 
     def unseen(self, t: int, j: int, rows: list[int], more: bool) -> None:
         """A category that no row of the node has goes where more rows go; there are no bits beyond the categories."""
@@ -197,6 +275,11 @@ class _Tree:
         mean = w @ Y / W
         if self.problem["criterion"] == "squared_error":
             return W, mean, (w @ (Y - mean) ** 2).sum() / (W * self.outputs)
+        if self.problem["criterion"] == "absolute_error":
+            middle = np.array([sum(self.medians(rows, k)) / 2 for k in range(self.outputs)], dtype=L)
+            return W, middle, self.loss(rows, middle) / W
+        if self.problem["criterion"] == "poisson":
+            return W, mean, self.loss(rows, mean) / W
         if self.problem["criterion"] == "gini":
             return W, mean, 1 - (mean**2).sum()
         p = mean[mean > 0]
@@ -210,29 +293,31 @@ class _Tree:
             (1, self.figures(rows)), (-1, self.figures(rows[left])), (-1, self.figures(rows[~left]))))  # fmt: skip
 
     def cuts(self, rows: np.ndarray) -> Any:
-        """Every way to send rows left: thresholds with missing values on either side, sets of categories."""
+        """Every way to send rows left, with its feature: thresholds with missing values on either side, sets of categories."""
         for j, known in enumerate(self.levels):
             x = self.X[rows, j]
             gone = np.isnan(x)
             values = np.unique(x[~gone])
             if known is None:
                 for v in values[:-1]:
-                    yield x <= v
+                    yield j, x <= v
                     if gone.any():
-                        yield (x <= v) | gone
+                        yield j, (x <= v) | gone
                 if gone.any() and values.size:
-                    yield ~gone
+                    yield j, ~gone
                 continue
             groups = [*(x == v for v in values), *([gone] if gone.any() else [])]
             for m in range(1, len(groups) // 2 + 1):
                 for some in combinations(groups, m):
-                    yield np.any(some, axis=0)
+                    yield j, np.any(some, axis=0)
 
     def best(self, t: int) -> Any:
         """The largest gain of all cuts that respect the limits; None where there is none."""
         rows, leaf, light = self.rows[t], self.problem["min_leaf"], number(self.problem["min_weight"])
         found = None
-        for left in self.cuts(rows):
+        for j, left in self.cuts(rows):
+            if not self.fits(t, j, left):
+                continue
             sides = self.weights[rows[left]], self.weights[rows[~left]]
             if min(map(len, sides)) < leaf or min(float(side.sum()) for side in sides) < light * (1 + 1e-9):
                 continue
@@ -253,8 +338,12 @@ class _Tree:
         drawn = not self.case.block["best"]
         limits = (self.problem["min_leaf"] - 1, number(self.problem["min_weight"]), self.least, self.price)
         if drawn and not (
-            self.problem["exact"] and not any(limits)
-        ):  # one that was drawn may fail a limit, or be pruned
+            self.problem["exact"]
+            and not any(limits)
+            and not any(self.signs)
+            and self.problem["criterion"] != "poisson"
+            and not (p["splitter"] == "random" and self.problem["missing"])
+        ):  # one that was drawn may fail a limit, be pruned, or leave missing values alone
             return
         bests = {t: self.best(t) for t in range(N) if self.leaf[t] or not drawn}
         for t in inner if not drawn else ():

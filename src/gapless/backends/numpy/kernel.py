@@ -16,7 +16,9 @@ from gapless.backends.numpy.kernel_libsvm import Point, effort_for, run_libsvm
 from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
 from gapless.solvers.kernel.cholesky import lengthen_until_no_hinge
-from gapless.solvers.kernel.polish import polish
+from gapless.solvers.kernel.interior_point import solve_by_interior_point
+from gapless.solvers.kernel.meeting_hulls import ends_at_nothing
+from gapless.solvers.kernel.polish import PolishedPoint, polish
 from gapless.solvers.kernel.solve import solve_kernel
 from gapless.solvers.loop import Ended, Loop, Stop, Watch
 from gapless.solvers.solution import Solution, Status
@@ -52,6 +54,7 @@ class _Search:
         self.steps: list[str] = []  #: what took part, in order
         self.done = False
         self.taken = False
+        self.nothing = False  #: w = 0 is optimal up to rounding
 
     @property
     def solver(self) -> str:
@@ -88,11 +91,11 @@ class _Search:
                 self._improve(found.beta)
                 if not self._reaches() and loop.n_iter >= loop.stop.passes:
                     return "max_iter"
-                self.done = self._reaches() or self._polish()
+                self.done = self._reaches() or self._polish() or self._go_inside()
             longer, scores = lengthen_until_no_hinge(problem, self.beta, self.scores, self.figures)
             if scores is not self.scores:
                 self.take(longer, scores)
-            self.done = self._reaches() or (self.done and self._reaches(loop.stop.relative_gap))
+            self.done = self.nothing or self._reaches() or (self.done and self._reaches(loop.stop.relative_gap))
             return None
         except Ended:
             pass
@@ -107,7 +110,8 @@ class _Search:
         problem, left = self.problem, self.loop.stop.passes - self.loop.n_iter
         # What a violation is measured in: the margin of C-SVC, else the spread of the kinks.
         unit = 1.0 if problem.kind == "c_svc" else float(np.std(problem.kinks(problem.scores(problem.start()))))
-        return run_libsvm(problem, effort_for(violation, unit, problem.n, left))
+        limits = left, 1, problem.kind == "nu_svc"
+        return run_libsvm(problem, effort_for(violation, unit, problem.n_points, problem.n, limits))
 
     def _count(self, found: Point) -> None:
         self.loop.advance(found.passes)
@@ -125,19 +129,40 @@ class _Search:
         if before is not None and not self.figures.gap < before[2].gap:
             self.beta, self.scores, self.figures = before
 
-    def _reaches(self, wanted: float | None = None) -> bool:
-        """Whether the relative gap is what was asked for, or rounding where the fit shall be exact."""
+    @property
+    def _wanted(self) -> float:
+        """The relative gap that was asked for, or rounding where the fit shall be exact."""
         rounding = 1e-12
-        if wanted is None:
-            wanted = min(rounding, self.loop.stop.relative_gap) if self.exact else self.loop.stop.relative_gap
+        return min(rounding, self.loop.stop.relative_gap) if self.exact else self.loop.stop.relative_gap
+
+    def _reaches(self, wanted: float | None = None) -> bool:
+        """Whether the relative gap is the wanted one."""
+        wanted = self._wanted if wanted is None else wanted
         _, primal, _, gap = self.figures
         return gap <= self.problem.negligible_gap or relative_gap(primal, primal - gap) <= wanted
 
     def _polish(self) -> bool:
         """Polish; True where the gap is reached, or where the point is the optimum up to rounding."""
-        found = polish(self.problem, self.loop, self.beta, self.scores)
+        # Rounds: a good guess of the sets settles in 2 or 3, and a bad one, as at most points of a wider gap, costs more than an
+        # interior point.
+        few, near = 8, 0.1
+        _, primal, _, gap = self.figures
+        if relative_gap(primal, primal - gap) > near:
+            return False
+        return self._keep(polish(self.problem, self.loop, self.beta, self.scores, rounds=few), "polish")
+
+    def _go_inside(self) -> bool:
+        """The same by an interior point, once."""
+        if "interior_point" in self.steps:
+            return False
+        found = solve_by_interior_point(self.problem, self.loop, self._wanted)
+        reached = found is not None and self._keep(found, "interior_point")
+        self.nothing = ends_at_nothing(self.problem, self.beta, self.scores, self.figures)
+        return reached or self.nothing
+
+    def _keep(self, found: PolishedPoint, step: str) -> bool:
         if found.gap < self.figures.gap:
-            self.steps.append("polish")
+            self.steps.append(step)
             self.take(found.beta, found.scores)
         return found.settled or self._reaches()
 

@@ -36,19 +36,24 @@ class Point(NamedTuple):
     passes: int
 
 
-def effort_for(gap: float, unit: float, variables: int, passes: int, problems: int = 1) -> Effort:
-    """What LIBSVM is asked for; ``unit``: the size of scores.
+def effort_for(gap: float, unit: float, points: int, variables: int, limits: tuple[int, int, bool]) -> Effort:
+    """What LIBSVM is asked for; ``unit``: the size of scores; ``limits``: passes, problems, and whether w may be nearly 0.
 
-    The relative gap is some 0.1 to 10 times the violation. On few variables steps cost less than the polish that a wider gap
-    needs, on many the polish costs less; of many problems only some need it.
+    The relative gap is some 0.1 to 10 times the violation, and more where w is small beside the scores. On few variables steps
+    cost less than the polish that a wider gap needs, on many the polish costs less; of many problems only some need it. Steps
+    that cost more than an interior point are not taken.
     """
     few, least_violation = 600, 1e-5  # in units of the scores: LIBSVM holds its matrix in single precision
     many = 10  # problems
+    passes, problems, small = limits
     share = 3.0 if variables > few else 1.0 if problems > many else 0.1
-    visits = 1.5e8  # variables looked at in all steps: some 0.2 s
-    most = max(2_000, int(visits / (max(variables, 1) * problems)))
+    visits = min(
+        3e6 + 0.25 * float(points) ** 3, 1.5e8 / problems + 3e6
+    )  # variables looked at in all steps: 1e8 are some 0.15 s
+    most = max(2_000, int(visits / max(variables, 1)))
+    wide = 1e-3 if small else 1e-2
     return Effort(
-        max(unit, 1e-300) * min(max(share * gap, least_violation), 1e-2), max(1, min(most, passes * variables))
+        max(unit, 1e-300) * min(max(share * gap, least_violation), wide), max(1, min(most, passes * variables))
     )
 
 

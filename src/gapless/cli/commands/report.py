@@ -23,7 +23,10 @@ def report(
     context: typer.Context,
     model: options.Model,
     data: options.Data,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the page goes.")] = Path("report.html"),
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="Where the page goes; a name that ends in .md gets a model card in Markdown."),
+    ] = Path("report.html"),
     test: fit_options.TestFile = None,
     delta: numbers.Delta = 0.05,
     tried: Annotated[int, typer.Option(help="Settings that the training rows chose among.", min=1)] = 1,
@@ -44,7 +47,7 @@ def report(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Write one self-contained HTML page: the model, both gaps, errors, bounds, features, and how to check it all."""
+    """Write one self-contained page: the model, both gaps, errors, bounds, features, and how to check it all."""
     if test is not None and holdout is not None:
         raise typer.BadParameter("--test and --holdout exclude each other")
     estimator = gapless.load(model)
@@ -61,12 +64,16 @@ def report(
         pictures=pictures, data_name=options.file_name(data), test_name=None if test is None else os.fspath(test),
         commands=_commands(context, estimator, model, data, out),
     )  # fmt: skip
-    size = len(page.html.encode("utf-8"))
+    size = len(page.text.encode("utf-8"))
     if json:
         files = {"model": os.fspath(model), "data": os.fspath(data), "out": os.fspath(out)}
         print_json({"command": "report", **files, "bytes": size})
     else:
-        print_line("page", f"{out}: {size:,} bytes, opens in any browser, asks no host for anything")
+        print_line(
+            "page",
+            f"{out}: {size:,} bytes, "
+            + ("opens in any browser, asks no host for anything" if page.html else "a model card in Markdown"),
+        )
 
 
 def _commands(context: typer.Context, estimator: Any, model: Path, data: Path, out: Path) -> tuple[str, str, str]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gapless._runtime.config import report_convergence
+from gapless.backends.choose import require_card
 from gapless.solvers.loop import Interruption
 from gapless.solvers.solution import Event
 
@@ -19,6 +20,8 @@ from .notebook import Shown
 class CertifiedModel(Shown):
     """An estimator with a table of its parameters and, after fit, a certificate."""
 
+    _on_cards: ClassVar[bool] = False  #: there is a way on a card
+    device: Any
     _parameter_constraints: ClassVar[dict[str, list[Constraint]]] = {}
     certificate_: Any
     max_iter: Any
@@ -28,7 +31,9 @@ class CertifiedModel(Shown):
         """Errors in scikit-learn's words, at fit and not before."""
         for name, constraints in self._parameter_constraints.items():
             check_parameter(self, name, constraints)
-        if getattr(self, "device", "auto") == "cuda":
+        if self._on_cards:
+            require_card(self.device)
+        elif getattr(self, "device", "auto") == "cuda":
             raise NotImplementedError(
                 f"device='cuda': {type(self).__name__} has no GPU solver yet; use 'auto' or 'cpu'."
             )
@@ -58,8 +63,8 @@ class CertifiedModel(Shown):
         """A loaded model has no figures of its training rows."""
         if not hasattr(self, "_scores"):
             raise AttributeError(
-                f"this {type(self).__name__} was loaded from a file, which does not hold the training rows: "
-                "margins(model, X, y) recomputes what they say"
+                f"this {type(self).__name__} was loaded from a file, or fitted to rows in blocks, and does not hold the training "
+                "rows: margins(model, X, y) recomputes what they say"
             )
 
 

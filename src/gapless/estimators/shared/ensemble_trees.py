@@ -70,12 +70,13 @@ class SharedTrees:
 
     @classmethod
     def build(cls, base: Any, X: Any, y: np.ndarray) -> SharedTrees | None:
-        """For a tree of ours without categories, class weights and pruning, on a matrix of numbers; else None.
+        """For a tree of ours without categories, class weights, constraints and pruning, on a matrix of numbers; else None.
 
         Sparse rows are filled with zeros where that takes little memory: a tree ranks the zeros, too."""
         if not is_tree(base):
             return None
         plain = base.categorical_features is None and base.class_weight is None and base.ccp_alpha == 0.0
+        plain = plain and base.monotonic_cst is None
         thin = sparse.issparse(X) and X.shape[0] * X.shape[1] <= TREE_THRESHOLDS.dense_values
         if not (plain and (thin or isinstance(X, np.ndarray)) and X.dtype.kind in "fiub" and X.shape[0] > 0):
             return None

@@ -37,6 +37,7 @@ class KernelMachine(DualModel, BaseEstimator):
     """The fit and the attributes; a subclass gives its parameters and its kind."""
 
     _kind = ""
+    _on_cards = True
     _progress: Any = None
 
     certificate_: KernelCertificate
@@ -83,6 +84,7 @@ class KernelMachine(DualModel, BaseEstimator):
             stop=Stop(float(self.tol), self._pass_limit(), None if self.time_limit is None else float(self.time_limit)),
             n_jobs=self.n_jobs,
             cache_bytes=int(float(self.cache_size) * 2**20),
+            device=self.device,
         )
 
     # -- fit -------------------------------------------------------------------------------------------------
@@ -278,8 +280,12 @@ class KernelMachine(DualModel, BaseEstimator):
                 return predict_scores_by_part(kernels.Precomputed(), self._matrix(X), self.support_, dual, classes)
             if self.kernel == "precomputed":
                 return predict_scores_by_part(kernels.Precomputed(), X, self.support_, dual, classes)
-            predict = kernel_predictor(self._kernel_, X, self.support_vectors_)
+            predict = kernel_predictor(self._kernel_, X, self.support_vectors_, self._prediction_device())
             return predict(self._kernel_, X, self.support_vectors_, dual, classes)
+
+    def _prediction_device(self) -> str:
+        """A kernel that a card has no way for predicts in memory."""
+        return "cpu" if self.kernel == "sigmoid" else str(self.device)
 
     @property
     def n_support_(self) -> np.ndarray:

@@ -16,8 +16,10 @@ from gapless._runtime.config import report_convergence
 from gapless.certificates.least_squares import LeastSquaresCertificate, worst_status
 from gapless.certificates.model_document import encode_float, statement
 from gapless.errors import IllConditionedWarning, listed
+from gapless.fits.blocks.given import note_columns
+from gapless.fits.blocks.least_squares import BlockData, fit_least_squares_blocks
 from gapless.fits.frame import TRUSTED_CONDITION
-from gapless.fits.least_squares import LeastSquaresData, LeastSquaresTask, fit_least_squares
+from gapless.fits.least_squares import LeastSquaresData, LeastSquaresFit, LeastSquaresTask, fit_least_squares
 from gapless.solvers.descent.as_solver import DESCENTS, check_schedule
 from gapless.solvers.descent.least_squares import DEFAULT_PASSES
 from gapless.solvers.least_squares.answer import Answer
@@ -107,6 +109,20 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
     ) -> Answer:
         """Set certificate_ and the attributes that follow from it; the answer in float64."""
         fitted = fit_least_squares(self._task(alpha), data, interruption)
+        about = BlockData(data.X.shape[1], columns_of_y, data.feature_names, data.labels, data.class_weight)
+        return self._adopt(fitted, about, alpha)
+
+    def _fit_blocks(
+        self, walk: Any, alphas: Callable[[int], np.ndarray], interruption: Interruption, **of_classes: Any
+    ) -> Answer:
+        """The same for rows in blocks; ``alphas`` gives the penalties of so many targets."""
+        fitted, about, task = fit_least_squares_blocks(
+            lambda targets: self._task(alphas(targets)), walk, interruption, n_jobs=self.n_jobs, **of_classes
+        )
+        note_columns(self, walk)
+        return self._adopt(fitted, about, task.alpha)
+
+    def _adopt(self, fitted: LeastSquaresFit, data: BlockData, alpha: np.ndarray) -> Answer:
         answer, dtype = fitted.answer, fitted.arrays["coef"].dtype
         self.certificate_ = LeastSquaresCertificate(
             kind="gap" if "dual" in fitted.arrays else "orthogonality",
@@ -121,7 +137,7 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
             backend=fitted.backend,
             solver=answer.method,
             fingerprint=fitted.fingerprint,
-            statement=self._statement(data, alpha, dtype, columns_of_y, fitted.common),
+            statement=self._statement(data, alpha, dtype, fitted.common),
             arrays=fitted.arrays,
         )
         if data.labels is not None:
@@ -148,10 +164,9 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
 
     def _statement(
         self,
-        data: LeastSquaresData,
+        data: BlockData,
         alpha: np.ndarray,
         dtype: np.dtype,
-        columns_of_y: int | None,
         common: np.ndarray | None,
     ) -> dict[str, Any]:
         labels, class_weight = data.labels, data.class_weight
@@ -160,7 +175,7 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
             "offset": "free" if self.fit_intercept else "none",
             "alpha": [encode_float(a) for a in alpha],
             "class_weight": None if class_weight is None else [encode_float(w) for w in class_weight],
-            "columns_of_y": columns_of_y,
+            "columns_of_y": data.columns_of_y,
         }
         if common is not None:
             problem["common_part"] = common.tolist()
@@ -168,7 +183,7 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
         if np.ndim(parameters.get("alpha", 0.0)) > 0:
             parameters["alpha"] = alpha.tolist()
         return statement(
-            type(self).__name__, parameters, None if labels is None else labels.classes, data.X.shape[1],
+            type(self).__name__, parameters, None if labels is None else labels.classes, data.n_features,
             problem, feature_names=data.feature_names, dtype=dtype,
         )  # fmt: skip
 

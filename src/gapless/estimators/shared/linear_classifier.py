@@ -20,6 +20,8 @@ from gapless.certificates.linear import Certificate
 from gapless.encode.clean import ready
 from gapless.encode.lazy_frames import read_rows, refuse_lazy
 from gapless.encode.offset import encode_offset
+from gapless.fits.blocks.given import note_columns, walk_of
+from gapless.fits.blocks.linear import fit_linear_blocks
 from gapless.fits.linear import LinearFit, fit_linear
 from gapless.fits.linear_encode import LinearRequest
 from gapless.readings.slackness import Slackness, slackness
@@ -42,6 +44,8 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
     coef_: Any  # an array, or a CSR matrix after sparsify()
     intercept_: np.ndarray
     n_iter_: Any
+    _scores: Any
+    _c: Any
     certificate_: Any  # a Certificate, or a GradientCertificate where there is no penalty
 
     def _loss(self) -> str:
@@ -72,36 +76,36 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         """ "auto", or the one that was forced."""
         return self.solver if self.solver in (*SOLVERS, *DESCENTS) else "auto"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, certify what is returned, and warn only where the certified gap is above ``tol``.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            float32 and float64 are read as they are.
-        y : array of n_samples labels of any type
+            float32 and float64 are read as they are. Or rows in blocks, with their labels and weights: what
+            ``gapless.read_blocks`` gives, a list of ``(X, y)`` or ``(X, y, weight)``, anything that can be walked again.
+        y : array of n_samples labels of any type; not with blocks
         sample_weight : array of n_samples weights, optional
             A weight counts how often a row stands: 2 is the row twice, 0 is no row.
         """
         with interruptible(self) as interruption:
             self._check_parameters()
             refuse_lazy(X)
-            if not ready(self, X, y):
+            walk = walk_of(X, y, sample_weight)
+            if walk is None and not ready(self, X, y):
                 X, y = read_rows(self, X, y, order="C", accept_large_sparse=True)
-            task = self._task(X.dtype)
+            task = self._task(np.float64 if walk else X.dtype)
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
                 start = self.certificate_
             with with_progress(self) as callback:
-                fitted = self._fitted(
-                    task,
-                    X,
-                    y,
-                    sample_weight,
-                    feature_names=getattr(self, "feature_names_in_", None),
-                    start=start,
-                    watch=Watch(callback, interruption),
-                )
+                options = {"start": start, "watch": Watch(callback, interruption)}
+                if walk is not None:
+                    fitted = fit_linear_blocks(task, walk, **options)
+                    note_columns(self, walk)
+                else:
+                    options["feature_names"] = getattr(self, "feature_names_in_", None)
+                    fitted = self._fitted(task, X, y, sample_weight, **options)
             self._take(fitted)
         self._raise_interruption(interruption)
         self._warn(fitted)
@@ -114,8 +118,12 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         self.intercept_ = fitted.intercept if self.fit_intercept else np.zeros_like(fitted.intercept)
         self.certificate_ = fitted.certificate
         self.history_ = history_of(fitted.history)
-        self._scores, self._c = fitted.scores, fitted.c
-        self._label_index = fitted.labels.index
+        if fitted.scores is None:  # of rows in blocks
+            for name in ("_scores", "_c", "_label_index"):
+                self.__dict__.pop(name, None)
+        else:
+            self._scores, self._c = fitted.scores, fitted.c
+            self._label_index = fitted.labels.index
         self._set_n_iter()
 
     def _fitted(self, task: LinearRequest, X: Any, y: Any, sample_weight: Any, **options: Any) -> LinearFit:

@@ -18,7 +18,7 @@ from gapless._runtime.threads import in_background, one_blas_thread, thread_team
 from gapless.certificates.tree import TreeCertificate, TreeData, certify_tree
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
-from gapless.fits.tree import EncodedTarget, choose_bins, fit_tree, hash_rows
+from gapless.fits.tree import EncodedTarget, check_signs, choose_bins, fit_tree, hash_rows, training_error
 from gapless.solvers.tree.codes import prepare_columns
 from gapless.solvers.tree.paths import find_paths, share_importance
 from gapless.solvers.tree.prune import find_pruning_path
@@ -71,13 +71,6 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
         **shared("n_jobs"),
     }
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.monotonic_cst is not None:
-            raise NotImplementedError(
-                f"monotonic_cst is not ours: use sklearn.tree.{type(self).__name__}, which has it"
-            )
-
     def _limits(self, n: int, d: int, total_weight: float) -> TreeLimits:
         least = self.min_samples_leaf
         leaf = int(least) if isinstance(least, Integral) else ceil(least * n)
@@ -101,7 +94,15 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
             min_decrease=float(self.min_impurity_decrease),
             at_random=self.splitter == "random",
             entropy=self.criterion in ("entropy", "log_loss"),
+            signs=self._signs(d),
         )
+
+    def _signs(self, d: int) -> tuple[int, ...] | None:
+        """1, -1 or 0 of each feature: whether values rise or fall with it; None where nothing is asked."""
+        if self.monotonic_cst is None:
+            return None
+        n_classes = int(np.max(getattr(self, "n_classes_", 2)))
+        return check_signs(self.monotonic_cst, self._categorical(d), self.n_outputs_, n_classes)
 
     def _categorical(self, d: int) -> np.ndarray:
         """Which columns hold categories, from a mask, indices or names."""
@@ -186,6 +187,8 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
             encoded = self._encode(y, weight)
             limits = self._limits(n, d, float(encoded.weights.sum()))
             kinds = self._categorical(d)
+            if kinds.any() and self.criterion == "absolute_error":
+                raise ValueError("criterion='absolute_error' cuts numbers alone: leave categorical_features out.")
             hashes = in_background(lambda: hash_rows(X))
             columns = prepare_columns(X, kinds, choose_bins(self.max_bins, n))
             tick()
@@ -193,6 +196,8 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
             weights = None if sample_weight is None and self.class_weight is None else encoded.weights
             grown = fit_tree(columns, encoded.target, weights, limits, seed, tick, self.ccp_alpha)
             self._tree, self._levels, self._made = grown.tree, grown.levels, {}
+            if limits.signs is not None:
+                grown = grown._replace(error=training_error(grown.tree, self._leaves(X, False), encoded))
             data = TreeData.build(hashes(), encoded.marks, encoded.document)
             self.certificate_ = certify_tree(self, grown, data, weight, stopwatch)
 

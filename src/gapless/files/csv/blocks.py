@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -57,13 +58,33 @@ def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Chan
     stream, _ = open_text(plan.path, plan.encoding, plan.end)
     with stream:
         source = _Source(stream, plan, rows, dtype)
-        threads = max(1, min(threads, math.ceil(os.path.getsize(plan.path) / source.size)))
-        workers = [_Worker(k, plan, source) for k in range(threads)]
-        if threads == 1:
-            workers[0].run()
-        else:
-            with thread_team(threads):
-                run_in_parts(lambda k: workers[k].run(), threads)
+        return _scan(source, max(1, min(threads, math.ceil(os.path.getsize(plan.path) / source.size))))
+
+
+def walk_tables(plan: Plan, threads: int, dtype: Any, most_bytes: int) -> Iterator[Table | Change | Problem]:
+    """The same for some rows after the other, of so many bytes of the file."""
+    stream, _ = open_text(plan.path, plan.encoding, plan.end)
+    rows = int(1.03 * most_bytes / max(plan.record, 1.0)) + 1000
+    with stream:
+        source = _Source(stream, plan, rows, dtype)
+        while not source.ended:
+            source.pause = source.offset + most_bytes
+            found = _scan(source, threads)
+            if not isinstance(found, Table) or len(found.X):
+                yield found
+            if not isinstance(found, Table):
+                return
+            source.make_rooms(rows)
+
+
+def _scan(source: _Source, threads: int) -> Table | Change | Problem:
+    """What a source gives until it ends, or pauses."""
+    workers = [_Worker(k, source.plan, source) for k in range(threads)]
+    if threads == 1:
+        workers[0].run()
+    else:
+        with thread_team(threads):
+            run_in_parts(lambda k: workers[k].run(), threads)
     for worker in workers:
         worker.leave()
     done = sorted(block for worker in workers for block in worker.done)
@@ -83,7 +104,7 @@ def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Chan
         source.extra.whole(),
         all(block.whole for block in done),
         [(block.rows, block.worker) for block in done],
-        [_texts_of(worker.texts, plan) for worker in workers],
+        [_texts_of(worker.texts, source.plan) for worker in workers],
         tallies,
         bad,
     )
@@ -111,17 +132,23 @@ class _Source:
         self.stream, self.plan = stream, plan
         self.size = max(blocks.CELLS, min(int(few_rows * plan.record), 16 * blocks.CELLS))
         self.scanner = scanner(os.path.getsize(plan.path))
-        self.X = Room(rows, len(plan.roles.features), dtype)
-        self.extra = Room(rows, 1 if plan.roles.weights is None else 2, np.float64)
+        self.dtype = dtype
+        self.make_rooms(rows)
+        self.pause: float = math.inf  # the place in the file from which on no block begins
         self.direct = np.dtype(dtype) == np.float64
         self.lock = threading.Lock()
         self.rest = b""
         self.number, self.offset = 0, 0
         self.ended = self.stopped = False  # by the end of the file, by a worker
 
+    def make_rooms(self, rows: int) -> None:
+        """Room for about so many rows."""
+        self.X = Room(rows, len(self.plan.roles.features), self.dtype)
+        self.extra = Room(rows, 1 if self.plan.roles.weights is None else 2, np.float64)
+
     def next(self, worker: _Worker) -> _Task | None:
         with self.lock:
-            while not self.ended and not self.stopped:
+            while not self.ended and not self.stopped and self.offset < self.pause:
                 task = self._cut(worker)
                 if task is not None:
                     return task

@@ -98,8 +98,8 @@ def _other_encoding(path: str) -> str:
 def _read(
     path: str, asked: Request, header: bool | None, separator: str | None, encoding: str | None, dtype: Any
 ) -> Dataset:
-    found = _first_records(path, encoding, separator)
-    start = _start_of(path, found, header, asked)
+    found = first_records(path, encoding, separator)
+    start = start_of(path, found, header, asked)
     rows, told = _estimate(start.plan, dtype), [*start.told]
     threads = available_cores() if os.path.getsize(path) > blocks.CELLS else 1
     plan, table, more = _scanned(start, asked.expected, threads, int(1.03 * rows) + 1000, dtype)
@@ -135,7 +135,7 @@ def _read(
     return data if kept is None else keep_labelled(data, kept, plan.name(roles.label or 0), asked.labels)
 
 
-def _first_records(path: str, encoding: str | None, separator: str | None) -> Sample:
+def first_records(path: str, encoding: str | None, separator: str | None) -> Sample:
     try:
         found = sample(path, encoding, separator)
     except csv.Error as error:
@@ -156,7 +156,7 @@ class _Start(NamedTuple):
     line: int  # of the header
 
 
-def _start_of(path: str, found: Sample, header: bool | None, asked: Request) -> _Start:
+def start_of(path: str, found: Sample, header: bool | None, asked: Request) -> _Start:
     """Where the table lies, the roles of its columns, and what they hold."""
     expected = asked.expected
     given = (asked.target, asked.weights, *asked.drop, *asked.categories, *asked.numbers)

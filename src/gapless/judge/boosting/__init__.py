@@ -21,7 +21,7 @@ from ..arithmetic.compare import at_most, capped, equal
 from ..arithmetic.rounding import total_of
 from ..case import Case, Rigour
 from ..form.entries import is_count, number
-from ..rows import Rows, SparseRows
+from ..rows import DenseRows, Rows, SparseRows
 from .document import defect_of_arrays
 
 #: Rows up to which every value of a feature is told apart.
@@ -66,6 +66,7 @@ class Columns:
         if isinstance(self.rows, SparseRows):
             part = slice(int(self.indptr[j]), int(self.indptr[j + 1]))
             return self.entry_rows[part], self.entry_values[part]
+        assert isinstance(self.rows, DenseRows)
         return np.arange(self.n), self.rows.values[self.there, j].astype(np.float32)
 
     def whole(self, j: int) -> np.ndarray:

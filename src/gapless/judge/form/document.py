@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import CertificateError
 from .entries import (
+    is_block,
     is_count,
     is_dict,
     is_digest,
@@ -18,6 +19,7 @@ from .entries import (
     is_parameter,
     is_size,
     is_text,
+    list_of,
     one_of,
     or_none,
     shown,
@@ -63,6 +65,7 @@ SHARED: dict[str, Table] = {
         "rows": recomputed(is_digest, "hashes of the rows of X"),
         "labels": recomputed(is_digest, "the labels or targets"),
         "weights": recomputed(is_digest, "the sample weights"),
+        "blocks": optional(recomputed(list_of(is_block, 1), "of rows in blocks: rows, and their digests, of each")),
     },
     "tuning.": {
         "method": unchecked(is_text, "how settings were searched leaves no trace in the model"),

@@ -79,6 +79,11 @@ def is_digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{32}", value) is not None
 
 
+def is_block(value: Any) -> bool:
+    """Rows of a block of the data, and the digests of its rows, labels and weights."""
+    return isinstance(value, list) and len(value) == 4 and is_count(value[0]) and all(map(is_digest, value[1:]))
+
+
 def one_of(*words: str) -> Test:
     return lambda value: isinstance(value, str) and value in words
 

@@ -63,6 +63,7 @@ class GaussianCase(Case):
     #: No room excuses more than this share of a difference of scores (in units of the spread within classes, plus 1), of a
     #: unit covariance, or of its logarithm: where rounding is larger, the rule is not what it is claimed to be.
     share = 0.01
+    in_blocks = True
     #: An eigenvalue within this share of its threshold may count or not.
     near = 1e-3
 

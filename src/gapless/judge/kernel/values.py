@@ -19,7 +19,7 @@ import numpy as np
 from ..arithmetic.elementary import EXP_ERROR, _exp_minus
 from ..arithmetic.rounding import TINY, UNIT, Interval, ratio_up, total_of, up
 from ..form.entries import number
-from ..rows import DenseRows, Rows, filled
+from ..rows import DenseRows, Rows, SparseRows, filled
 
 
 class Values:
@@ -48,7 +48,7 @@ class Values:
         if self.name == "rbf" and isinstance(rows, DenseRows):
             first = np.asarray(rows.values[:1], dtype=np.float64).sum(axis=0)  # equal rows are their mean, exactly
             centre = first + sum((b.values - first).sum(axis=0) for b in rows.blocks()) / max(1, rows.shape[0])
-        elif self.name == "rbf" and not isinstance(rows, DenseRows):
+        elif self.name == "rbf" and isinstance(rows, SparseRows):
             centre = np.bincount(rows.indices, rows.data, self.d) / max(1, rows.shape[0])
         self.centre = centre
         parts = [np.einsum("ij,ij->i", part, part) for part in self._tiles()]
@@ -99,6 +99,7 @@ class Values:
         centre = self.centre if centre is None else centre
         if isinstance(self.rows, DenseRows):
             return np.asarray(self.rows.values[index], dtype=np.float64) - centre
+        assert isinstance(self.rows, SparseRows)
         out = np.zeros((index.size, self.d))
         for line, i in enumerate(index.tolist()):
             part = slice(self.rows.indptr[i], self.rows.indptr[i + 1])

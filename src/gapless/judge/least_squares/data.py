@@ -20,6 +20,7 @@ class SquaresData(GapCase):
     """S targets Y with weights s of the rows, and the model in float64."""
 
     answers = "targets"
+    in_blocks = True
     #: Columns up to which the smallest singular value is proved.
     most_columns = 500
 

@@ -25,8 +25,12 @@ from .statement import statement_claims, unused_parameters
 class LinearCase(GapCase):
     """Coefficients, intercepts and dual points in float64, a line each."""
 
+    in_blocks = True
+
     def judge(self, rigorous: Rigour) -> None:
-        coef, intercept, dual = (self.arrays[name].astype(np.float64) for name in ("coef", "intercept", "dual"))
+        coef, intercept, dual = (
+            self.arrays[name].astype(np.float64, copy=False) for name in ("coef", "intercept", "dual")
+        )
         sound = statement_claims(self)
         softmax = self.problem["loss"] == "softmax"  # one problem of K lines; of the others there is one for each line
         positives: list[int | None] = [None] if softmax else [1] if self.K == 2 else list(range(self.K))

@@ -17,6 +17,7 @@ from ..errors import CertificateError
 from ..form.entries import is_count, is_number, number
 from ..rows import as_rows, filled, place
 from ..same_data import same_rows, same_targets
+from .criteria import bounds_of, in_order, loss, medians, signs_of
 from .document import defect_of_arrays
 
 
@@ -58,7 +59,9 @@ class TreeData(Case):
 
     def statement_claims(self) -> bool:
         p, problem, n = self.parameters, self.problem, self.X.shape[0]
-        asked = "entropy" if p.get("criterion") == "log_loss" else p.get("criterion")
+        names = {"log_loss": "entropy", "friedman_mse": "squared_error"}
+        asked = names.get(p.get("criterion"), p.get("criterion"))
+        self.signs = signs_of(self)
         self.same_claim("criterion", problem["criterion"], asked)
         if self.index is not None:
             values = [block["values"] for block in problem["outputs"]]
@@ -155,11 +158,11 @@ class TreeData(Case):
         note = f"node {astray[0]} does not" if astray else "where more rows go"
         self.claim("values that no row of a node has go", "at every split", None, not astray, note)
         weight, value, impurity, room = np.zeros(N), np.zeros((N, P)), np.zeros(N), np.zeros(N)
-        largest = np.zeros(N)
+        largest, apart = np.zeros(N), np.zeros((N, P))
         for t, rows in enumerate(self.held):
             w, Y = self.weights[rows], self.Y[rows]
             weight[t] = w.sum()
-            value[t] = Y[0] + w @ (Y - Y[0]) / weight[t]
+            value[t], apart[t] = self.value_of(w, Y)
             impurity[t] = self.impurity_of(w, Y)
             largest[t] = np.abs(Y).max()
             room[t] = gamma(8 * rows.size + 64)
@@ -167,13 +170,19 @@ class TreeData(Case):
         room = capped(room, 1.0, self.share)
         self._same("weights of the nodes", self.arrays["weighted_n"], weight, room * weight)
         near = 4.0 * room * (np.maximum(largest, 1.0) if self.index is not None else largest)
-        self._same("values of the nodes", self.arrays["value"], value, near[:, None] * np.ones(P))
+        wide = near[:, None] + apart
+        if self.signs.any():
+            value, wide = self._within_bounds(value, apart, near)
+        self._same("values of the nodes", self.arrays["value"], value, wide * np.ones(P))
         spread = 1.0 if self.index is not None else np.maximum(impurity, (largest * room) ** 2)
         spread = spread if self.problem["criterion"] != "entropy" else 64.0
-        wide = 16.0 * room * spread + near * np.sqrt(impurity) * 4.0
+        steep = np.sqrt(impurity) * 4.0
+        if self.problem["criterion"] in ("absolute_error", "poisson"):
+            spread, steep = (1.0 + 64.0 * (self.problem["criterion"] == "poisson")) * largest, np.ones(N)
+        wide = 16.0 * room * spread + near * steep
         self._same("impurities of the nodes", self.arrays["impurity"], impurity, wide)
-        error = self._error(weight, value, impurity)
-        size = 1.0 if self.index is not None else float(impurity[0]) + float((largest[0] * room[0]) ** 2)
+        error = self._error(weight, impurity)
+        size = 1.0 if self.index is not None else float(impurity[0]) + float(np.max(room * spread))
         slack = capped(gamma(64 * N + 8 * self.X.shape[0]), 1.0, self.share) * size
         claimed = number(self.block["error"])
         self.claim("training error", claimed, error, equal(claimed, error, 4.0 * slack))
@@ -185,6 +194,26 @@ class TreeData(Case):
         kept = N == 1 or at_most(floor, light, float(room.max()) * weight[0])
         self.claim("weight of a leaf", floor, light, kept)
         self.weight, self.impurity = weight, impurity
+
+    def value_of(self, w: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The means of some rows, or the middles of their medians, and how far a median may lie from there."""
+        if self.problem["criterion"] == "absolute_error":
+            ends = np.array([medians(w, column) for column in Y.T])
+            return ends[:, 0] / 2.0 + ends[:, 1] / 2.0, (ends[:, 1] - ends[:, 0]) / 2.0
+        return Y[0] + w @ (Y - Y[0]) / float(w.sum()), np.zeros(Y.shape[1])
+
+    def _within_bounds(self, value: np.ndarray, apart: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The values that constraints leave of these, and how far each may be off; of two classes the second has the bounds."""
+        low, high = value[:, -1] - apart[:, -1], value[:, -1] + apart[:, -1]
+        self.below, self.above = bounds_of(self, low, high, near)
+        least = np.minimum(np.maximum(low - near, self.below[:, 0]), self.above[:, 0])
+        most = np.minimum(np.maximum(high + near, self.below[:, 1]), self.above[:, 1])
+        told = "the values on both sides of each split on a feature that is asked for"
+        self.claim("monotonic_cst", [int(s) for s in self.signs], None, in_order(self), told)
+        middle, wide = least / 2.0 + most / 2.0, near + np.maximum(most - least, 0.0) / 2.0
+        if value.shape[1] == 1:
+            return middle[:, None], wide[:, None]
+        return np.column_stack([1.0 - middle, middle]), np.column_stack([wide, wide])
 
     def _sends_others(self, node: int, counts: np.ndarray) -> bool:
         """Whether what no row of a node has, a category or a missing value, goes where more rows go."""
@@ -204,25 +233,30 @@ class TreeData(Case):
 
     def impurity_of(self, w: np.ndarray, Y: np.ndarray) -> float:
         W = float(w.sum())
-        mean = Y[0] + w @ (Y - Y[0]) / W
-        outputs = self.starts.size - 1
+        mean, outputs = self.value_of(w, Y)[0], self.starts.size - 1
         if self.problem["criterion"] == "squared_error":
             return float((w / W @ (Y - mean) ** 2).sum() / Y.shape[1])
+        if self.index is None:
+            return loss(self.problem["criterion"], w / W, Y, mean) / outputs
         if self.problem["criterion"] == "gini":
             return float(outputs - (mean**2).sum()) / outputs
         return -math.fsum(float(p) * math.log2(p) for p in mean if p > 0) / outputs
 
-    def _error(self, weight: np.ndarray, value: np.ndarray, impurity: np.ndarray) -> float:
-        mass = weight[self.ends] / weight[0]
-        if self.index is None:
+    def _error(self, weight: np.ndarray, impurity: np.ndarray) -> float:
+        """What the leaves lose: where nothing moves their values, that is their impurity."""
+        mass, moved, told = weight[self.ends] / weight[0], self.signs.any(), self.arrays["value"]
+        if self.index is None and not moved:
             return float(mass @ impurity[self.ends])
-        outputs = self.starts.size - 1
-        wrong = 0.0
+        outputs, wrong = self.starts.size - 1, 0.0
         for t in np.flatnonzero(self.ends).tolist():
             rows = self.held[t]
-            for o in range(outputs):
-                sums = np.bincount(self.index[rows, o], weights=self.weights[rows])
-                wrong += float(sums.sum() - sums.max()) / outputs
+            if self.index is None:
+                wrong += loss(self.problem["criterion"], self.weights[rows], self.Y[rows], told[t]) / outputs
+            for o in range(outputs if self.index is not None else 0):
+                assert self.index is not None
+                sums = np.bincount(self.index[rows, o], weights=self.weights[rows], minlength=2)
+                right = sums[int(np.argmax(told[t]))] if moved else sums.max()
+                wrong += float(sums.sum() - right) / outputs
         return wrong / float(weight[0])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..form.document import PARTS, SHARED, STATUSES, agree, defect_of_classes, free
-from ..form.entries import is_count, is_dict, is_flag, is_size, list_of, number, one_of, or_none
+from ..form.entries import is_count, is_dict, is_flag, is_number, is_size, list_of, number, one_of, or_none
 from ..form.schema import Arrays, Table, derived, recomputed, unchecked
 
 _PARAMETERS: Table = {
@@ -18,7 +18,8 @@ _PARAMETERS: Table = {
         how="a limit that the tree keeps, or that the problem repeats",
     ),
     **free("random_state", "n_jobs", why="it leaves no trace where all splits are tried"),
-    **free("categorical_features", "max_bins", "monotonic_cst", why="problem.levels and problem.exact stand for it"),
+    **free("categorical_features", "max_bins", why="problem.levels and problem.exact stand for it"),
+    **agree("monotonic_cst", how="the values of the nodes, and the cuts that may be made"),
 }
 TABLES: dict[str, Table] = {
     **SHARED,
@@ -33,7 +34,9 @@ TABLES: dict[str, Table] = {
     "DecisionTreeClassifier.parameters.": agree("class_weight") | _PARAMETERS,
     "DecisionTreeRegressor.parameters.": _PARAMETERS,
     "problem.": {
-        "criterion": derived(one_of("gini", "entropy", "squared_error"), "parameter criterion"),
+        "criterion": derived(
+            one_of("gini", "entropy", "squared_error", "absolute_error", "poisson"), "parameter criterion"
+        ),
         "outputs": recomputed(
             lambda v: list_of(is_dict, 1)(v) or (is_count(v) and v > 0), "the labels, or the columns of y"
         ),
@@ -100,11 +103,20 @@ def defect(document: Any) -> str | None:
     if found := defect_of_limits(document["parameters"]):
         return found
     problem, outputs = document["problem"], document["problem"]["outputs"]
-    criteria = ("squared_error",) if document["estimator"] == "DecisionTreeRegressor" else ("gini", "entropy")
+    of_numbers = ("squared_error", "absolute_error", "poisson")
+    criteria = of_numbers if document["estimator"] == "DecisionTreeRegressor" else ("gini", "entropy")
+    signs = document["parameters"].get("monotonic_cst")
+    if signs is not None and not (list_of(is_number)(signs) and len(signs) == document["n_features"]):
+        return "the parameter monotonic_cst has not one number for each feature"
+    if signs is not None and any(number(s) not in (-1.0, 0.0, 1.0) for s in signs):
+        return "the parameter monotonic_cst has a number that is not 1, -1 or 0"
     if problem["criterion"] not in criteria:
         return f"problem.criterion is not one of {document['estimator']}"
     if isinstance(outputs, int) == (document["estimator"] == "DecisionTreeClassifier"):
         return "problem.outputs does not go with the estimator"
+    widest = outputs if isinstance(outputs, int) else max(len(outputs), *(len(b["values"]) - 1 for b in outputs))
+    if signs is not None and any(signs) and widest > 1:
+        return "the parameter monotonic_cst is for one output, of two classes at most"
     single = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else None
     if document["classes"] != single or (single is not None and document["classes"]["type"] != single["type"]):
         return "classes are not those of problem.outputs"

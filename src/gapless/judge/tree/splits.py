@@ -12,6 +12,7 @@ from ..arithmetic.compare import at_most, capped
 from ..arithmetic.rounding import gamma
 from ..errors import CertificateError
 from ..form.entries import number
+from .criteria import admits, best_absolute
 from .data import TreeData
 
 #: Scores that agree to this share are equal for the tree: it then takes the lowest feature and threshold.
@@ -32,6 +33,11 @@ def best_claims(case: TreeData, exact: bool) -> None:
     price, least = number(case.parameters.get("ccp_alpha") or 0.0), _cheapest(case)
     note = "no branch is worth less than its price"
     case.claim("ccp_alpha", price, least, price == 0.0 or at_most(price, least, 1e-9 * price), note)
+    if case.problem["criterion"] == "poisson":
+        kept = all((case.Y[case.held[t]] > 0).any(axis=0).all() for t in np.flatnonzero(case.ends).tolist())
+        case.claim(
+            "means above 0", "in every leaf", None, kept or not inner.size, "what Poisson's deviance can be asked of"
+        )
     small = min((case.held[t].size for t in inner.tolist()), default=case.problem["min_split"])
     case.claim("rows of a split", case.problem["min_split"], small, at_most(case.problem["min_split"], small))
     if not wanted:
@@ -54,10 +60,13 @@ def best_claims(case: TreeData, exact: bool) -> None:
 
 
 def reasons_known(case: TreeData) -> bool:
-    """A split that was drawn may fail the limits of leaves and gains, or be pruned; else there is one wherever there is a cut."""
+    """A split that was drawn may fail limits or an order, be pruned, or leave nothing but missing values on a side; else there is
+    one wherever there is a cut."""
     gains = (number(case.parameters.get(name) or 0.0) for name in ("min_impurity_decrease", "ccp_alpha"))
     limits = (case.problem["min_leaf"] - 1, number(case.problem["min_weight"]), *gains)
-    return bool(case.problem["exact"]) and not any(limits)
+    free = not case.signs.any() and case.problem["criterion"] != "poisson"
+    free = free and not (case.problem["missing"] and case.parameters.get("splitter") == "random")
+    return bool(case.problem["exact"]) and free and not any(limits)
 
 
 def _cheapest(case: TreeData) -> float:
@@ -74,7 +83,7 @@ def _cheapest(case: TreeData) -> float:
 
 
 def _outputs(case: TreeData) -> int:
-    return int(case.Y.shape[1]) if case.problem["criterion"] == "squared_error" else case.starts.size - 1
+    return int(case.starts.size) - 1
 
 
 def _reason_claim(case: TreeData, gains: dict[int, tuple[float, float]] | None) -> None:
@@ -129,7 +138,9 @@ def _room(case: TreeData, rows: np.ndarray) -> float:
     w, Y = case.weights[rows], case.Y[rows]
     widest = case.starts.size - 1.0 if case.index is not None else float(((Y - Y[0]) ** 2).sum(axis=1).max())
     widest += (gamma(8) * float(np.abs(Y).max())) ** 2
-    logs = 64.0 if case.problem["criterion"] == "entropy" else 1.0
+    logs = 64.0 if case.problem["criterion"] in ("entropy", "poisson") else 1.0
+    if case.problem["criterion"] in ("absolute_error", "poisson"):
+        widest = float(np.abs(Y - (Y[0] if logs == 1.0 else 0.0)).sum(axis=1).max() + gamma(8) * np.abs(Y).max())
     return float(capped(64.0 * logs * gamma(4 * rows.size + 64), 1.0, share)) * float(w.sum()) * widest
 
 
@@ -139,25 +150,41 @@ def _best(case: TreeData, node: int) -> float | None:
     values = 1 << 21
     rows = case.held[node]
     w, Y = case.weights[rows], case.Y[rows]
-    if case.problem["criterion"] == "squared_error":
-        Y = Y - (Y[0] + w @ (Y - Y[0]) / w.sum())
-    X = case.X[rows]
+    centre = np.zeros(Y.shape[1])
+    if case.problem["criterion"] in ("squared_error", "absolute_error"):
+        centre = case.value_of(w, Y)[0]
+        Y = Y - centre
+    X, fence = case.X[rows], _fence(case, node, float(centre[-1]), float(np.abs(Y).max()))
     numbers = [j for j, known in enumerate(case.levels) if known is None]
     varies = [j for j in numbers if np.isnan(X[:, j]).any() or (X[:, j] != X[0, j]).any()]
     missing = [j for j in varies if np.isnan(X[:, j]).any()]
     plain = [j for j in varies if j not in missing]
-    step = max(1, values // (rows.size * (Y.shape[1] + 1)))
-    found = [_cuts(case, X[:, plain[s : s + step]], w, Y) for s in range(0, len(plain), step)]
+    if case.problem["criterion"] == "absolute_error":
+        found = [best_absolute(case, X[:, j], w, Y, fence(j)) for j in varies]
+        return max((each for each in found if each is not None), default=None)
+    step = 1 if case.signs.any() else max(1, values // (rows.size * (Y.shape[1] + 1)))
+    found = [_cuts(case, X[:, plain[s : s + step]], w, Y, None, fence(plain[s])) for s in range(0, len(plain), step)]
     for j in missing:
-        found += _cuts_with_missing(case, X[:, j], w, Y)
+        found += _cuts_with_missing(case, X[:, j], w, Y, fence(j))
     for j, known in enumerate(case.levels):
         if known is not None:
             found.append(_sets(case, X[:, j], w, Y))
     return max((each for each in found if each is not None), default=None)
 
 
+def _fence(case: TreeData, node: int, centre: float, size: float) -> Any:
+    """What a cut of feature j may not break: its sign, the bounds of the node less its centre, and the size of its values."""
+    if not case.signs.any():
+        return lambda j: None
+    lower, upper = float(case.below[node, 1]) - centre, float(case.above[node, 0]) - centre
+    return lambda j: (float(case.signs[j]), lower, upper, size + abs(centre))
+
+
 def _score(case: TreeData, W: Any, S: np.ndarray) -> Any:
     """- W * impurity of a side, up to what does not depend on the cut: sums S (..., P) and weights W."""
+    if case.problem["criterion"] == "poisson":
+        W = np.asarray(W)[..., None]
+        return np.where(S > 0, S * np.log(np.where(S > 0, S, W) / W), 0.0).sum(axis=-1)
     if case.problem["criterion"] != "entropy":
         return (S * (S / np.asarray(W)[..., None])).sum(axis=-1)  # S^2 overflows first
     outputs = case.starts.size - 1
@@ -165,7 +192,7 @@ def _score(case: TreeData, W: Any, S: np.ndarray) -> Any:
     return logs - outputs * W * np.log2(W)
 
 
-def _cuts(case: TreeData, X: np.ndarray, w: np.ndarray, Y: np.ndarray, first: Any = None) -> float | None:
+def _cuts(case: TreeData, X: np.ndarray, w: np.ndarray, Y: np.ndarray, first: Any, fence: Any) -> float | None:
     """The best gain over all cuts of some columns. ``first``: weight, sums and rows that lie left of every cut."""
     m = Y.shape[0]
     order = np.argsort(X, axis=0, kind="stable")
@@ -177,23 +204,30 @@ def _cuts(case: TreeData, X: np.ndarray, w: np.ndarray, Y: np.ndarray, first: An
     if first is not None:
         W, S, nl = W + first[0], S + first[1], nl + first[2]
         total_W, total_S, n = total_W + first[0], total_S + first[1], n + first[2]
-    return _most(case, values[:-1] < values[1:], W, S, nl, total_W, total_S, n)
+    return _most(case, values[:-1] < values[1:], W, S, nl, total_W, total_S, n, fence)
 
 
 def _most(
-    case: TreeData, cut: Any, W: Any, S: Any, nl: Any, total_W: float, total_S: np.ndarray, n: int
+    case: TreeData, cut: Any, W: Any, S: Any, nl: Any, total_W: float, total_S: np.ndarray, n: int, fence: Any = None
 ) -> float | None:
     least, light = case.problem["min_leaf"], number(case.problem["min_weight"])
     # A side whose weight is at the limit but for rounding may or may not count.
     light = light * (1.0 + 1e-9) if light > 0 else 0.0
     good = cut & (nl >= least) & (n - nl >= least) & (W >= light) & (total_W - W >= light) & (W > 0) & (total_W > W)
+    if case.problem["criterion"] == "poisson":  # a side of targets 0 alone has no mean to be predicted
+        good &= ((S > 1e-11 * total_S) & (total_S - S > 1e-11 * total_S)).all(axis=-1)
+    if fence is not None and fence[0] != 0:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            good &= admits(fence, S[..., -1] / W, (total_S[-1] - S[..., -1]) / (total_W - W))
     if not good.any():
         return None
     score = _score(case, W, S) + _score(case, total_W - W, total_S - S) - _score(case, total_W, total_S)
     return float(np.where(good, score, -np.inf).max())
 
 
-def _cuts_with_missing(case: TreeData, x: np.ndarray, w: np.ndarray, Y: np.ndarray) -> list[float | None]:
+def _cuts_with_missing(
+    case: TreeData, x: np.ndarray, w: np.ndarray, Y: np.ndarray, fence: Any
+) -> list[float | None]:  # fmt: skip
     none = np.isnan(x)
     if none.all():
         return []
@@ -201,14 +235,14 @@ def _cuts_with_missing(case: TreeData, x: np.ndarray, w: np.ndarray, Y: np.ndarr
     left = (away[0].sum(), away[0] @ away[1], int(none.sum()))
     found: list[float | None] = []
     if (~none).sum() > 1:
-        found.append(_cuts(case, x[~none, None], *here, first=left))  # missing values go left
+        found.append(_cuts(case, x[~none, None], *here, left, fence))  # missing values go left
     # Missing values go right; the last cut has nothing but them on its right.
     order = np.argsort(x[~none], kind="stable")
     W = np.cumsum(here[0][order])[:, None]
     S = np.cumsum((here[0][:, None] * here[1])[order], axis=0)[:, None, :]
     values = np.append(x[~none][order], np.inf)
     nl = np.arange(1, order.size + 1)[:, None]
-    found.append(_most(case, (values[:-1] < values[1:])[:, None], W, S, nl, w.sum(), w @ Y, x.size))
+    found.append(_most(case, (values[:-1] < values[1:])[:, None], W, S, nl, w.sum(), w @ Y, x.size, fence))
     return found
 
 

@@ -24,8 +24,8 @@ from gapless.gram.dense import DenseTiles, gather_square
 from gapless.gram.tiles import CHUNK, COLUMNS
 from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, evaluate_point
+from gapless.solvers.kernel.level import extremes, violations
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
-from gapless.solvers.kernel.violations import extremes, violations
 from gapless.solvers.kernel.working_set import WorkingSet
 from gapless.solvers.loop import Loop
 

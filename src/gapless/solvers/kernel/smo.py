@@ -28,9 +28,14 @@ from gapless.gram.tiles import RowTiles
 from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.kernel.float64_scores import ApproximateScores, refine_all, refine_where_needed
-from gapless.solvers.kernel.level import NestedLevel, level_sizes, spread_to_whole, start_from_smaller_level
+from gapless.solvers.kernel.level import (
+    NestedLevel,
+    level_sizes,
+    spread_to_whole,
+    start_from_smaller_level,
+    violations,
+)
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
-from gapless.solvers.kernel.violations import violations
 from gapless.solvers.kernel.working_set import WorkingSet
 from gapless.solvers.loop import Ended, Loop
 

@@ -8,8 +8,8 @@ from gapless.gram.class_pairs import PairRows
 from gapless.rows.products import Tick
 from gapless.solvers.kernel.free_set import take_newton_steps
 from gapless.solvers.kernel.inner_loop import take_pairs
+from gapless.solvers.kernel.level import extremes
 from gapless.solvers.kernel.thresholds import WorkingSetLimits
-from gapless.solvers.kernel.violations import extremes
 
 
 class WorkingSet:

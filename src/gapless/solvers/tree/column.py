@@ -12,6 +12,9 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 
+from .criteria.at_random import draw, draw_threshold
+from .criteria.medians import gather_all, scan_medians, score_drawn
+from .criteria.monotone import in_order, look_at
 from .histogram import best_categories, empty_histogram, fill_histogram, scan_histogram, score_of, weight_of
 from .keys import HALF, LOW, sort_keys
 from .score import TIE, allowed, better, score_one
@@ -51,16 +54,6 @@ class Found(NamedTuple):
 
 
 @compiled(inner=True)
-def draw(state: Any) -> Any:
-    """The next 64 bits of splitmix64."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@compiled(inner=True)
 def add_row(sums: Any, i: Any, w: Any, t: Any, k: Any, Y: Any) -> None:
     if Y is not None:
         for o in range(Y.shape[1]):
@@ -69,6 +62,12 @@ def add_row(sums: Any, i: Any, w: Any, t: Any, k: Any, Y: Any) -> None:
         sums[k[i]] += w[i]
     else:
         sums[0] += t[i]
+
+
+@compiled(inner=True)
+def code_of_missing(facts: Any, j: int) -> Any:
+    """The code of the missing value of a column; -1: there is none."""
+    return np.int64(facts.n_codes[j]) if facts.missing[j] else np.int64(-1)
 
 
 @compiled(inner=True)
@@ -182,7 +181,7 @@ def scan_keys(
         elif not last_too:
             break
         WR = W - WL
-        if allowed(nl, node.n, WL, WR, stops):
+        if allowed(nl, node.n, WL, WR, stops) and in_order(stops.fence, SL, WL, T[0], W):
             if k is None and Y is None:
                 score = score_one(SL, WL, T[0], W, entropy)
             elif k is not None and not entropy and not a * WR + b * WL > best * (WL * WR):
@@ -198,22 +197,9 @@ def scan_keys(
 
 @compiled(inner=True)
 def random_cut(task: Any, k: Any, Y: Any, node: Any, found: Any, j: int, lo: int) -> Any:
-    """The cut at a threshold drawn evenly between the node's smallest and largest value."""
-    work, facts, state = task.work, task.facts, task.lot.state
-    offset, lowest = facts.offset[j], facts.lowest
-    x0, x1 = np.float64(lowest[offset + found.lo]), np.float64(facts.highest[offset + found.hi])
-    cut_at = x0 + np.float64(draw(state) >> np.uint64(11)) * 2.0**-53 * (x1 - x0)
-    if cut_at >= x1:
-        cut_at = x0
-    go = np.int64(draw(state) & np.uint64(1)) if found.n_missing > 0 else np.int64(0)
-    code, above = found.lo, found.hi + 1  # the last code whose values are not beyond the threshold
-    while above - code > 1:
-        half = (code + above) // 2
-        if lowest[offset + half] <= cut_at:
-            code = half
-        else:
-            above = half
-    cut_at = max(cut_at, np.float64(facts.highest[offset + code]))  # a code of many values goes left as a whole
+    """The cut at a drawn threshold."""
+    work = task.work
+    cut_at, code, go = draw_threshold(task, found, j)
     for o in range(node.M):
         work.L[o] = work.missing[o] if go == 1 else 0.0
     WL = found.missing_W if go == 1 else 0.0
@@ -226,7 +212,8 @@ def random_cut(task: Any, k: Any, Y: Any, node: Any, found: Any, j: int, lo: int
             nl += 1
             add_row(work.L, i, work.w, work.t, k, Y)
     score = -np.inf
-    if allowed(nl, node.n, WL, node.W - WL, task.stops):
+    good = allowed(nl, node.n, WL, node.W - WL, task.stops)
+    if good and in_order(task.stops.fence, work.L[0], WL, work.T[0], node.W):
         score = score_of(work, k, Y, node.M, WL, node.W, task.entropy)
     return Cut(score, j, code, code, go if found.n_missing > 0 else np.int64(-1), cut_at)
 
@@ -267,6 +254,41 @@ def nobody(H: Any, c: int, width: int) -> bool:
 
 
 # -- all columns
+
+
+@compiled(inner=True, inline=True)
+def cut_medians(best: Any, j: int, codes: Any, task: Any, node: Any) -> Any:
+    """The better of the best cut so far and the best one of a column by absolute error; whether it has two values here."""
+    work, rows, stops, medians = task.work, task.room.rows, task.stops, task.medians
+    lo, hi = work.lo[j], work.hi[j]
+    possible = Codes(lo, hi, code_of_missing(task.facts, j), np.int64(-1))
+    first, last, n_missing = gather_all(codes, rows, node, work, possible, 0)
+    if n_missing == node.n or (n_missing == 0 and first == last):
+        return best, False
+    work.lo[j], work.hi[j] = first, last
+    if task.lot.at_random:
+        found = Found(first, last, node.n - n_missing, np.int64(0), np.int64(0), n_missing, 0.0)
+        threshold, code, go = draw_threshold(task, found, j)
+        aside = np.uint64(hi - lo + 2 if go == 1 else code - lo + 1)
+        score = score_drawn(medians, work, node, np.uint64(code - lo + 1), aside, best.score, stops)
+        cut = Cut(score, j, code, code, go if n_missing > 0 else np.int64(-1), threshold)
+        return (cut if take(best, cut, node.scale) else best), True
+    for go in range(2 if n_missing > 0 else 1):
+        if go == 1:
+            gather_all(codes, rows, node, work, possible, 1)
+        line = sort_keys(work.keys, node.n, hi - lo + 3, work.digits)
+        score, left, right = scan_medians(medians, work, node, line, possible, best.score, stops)
+        cut = Cut(score, j, left, right, np.int64(go) if n_missing > 0 else np.int64(-1), 0.0)
+        best = cut if take(best, cut, node.scale) else best
+    return best, True
+
+
+@compiled(inner=True, inline=True)
+def cut_column(best: Any, j: int, codes: Any, task: Any, medians: Any, k: Any, Y: Any, node: Any) -> Any:
+    """The same by any criterion."""
+    if medians is not None:
+        return cut_medians(best, j, codes, task, node)
+    return cut_numbers(best, j, codes, task, k, Y, node)
 
 
 @compiled(inner=True, inline=True)
@@ -313,7 +335,7 @@ def cut_numbers(best: Any, j: int, codes: Any, task: Any, k: Any, Y: Any, node: 
     """The same for a column of numbers, whose range is then known."""
     work, facts, rows, at_random = task.work, task.facts, task.room.rows, task.lot.at_random
     lo, hi, width = work.lo[j], work.hi[j], node.M if k is not None else node.M + 1
-    none = np.int64(facts.n_codes[j]) if facts.missing[j] else np.int64(-1)
+    none = code_of_missing(facts, j)
     usual = np.int64(facts.common[j])
     counted = task.stops.min_leaf > 1 or none >= 0
     together = k is None and Y is None and not at_random and lo <= usual and usual <= hi
@@ -360,6 +382,7 @@ def best_cut(codes: Any, task: Any, categories: Any, k: Any, Y: Any, node: Any) 
         if categories is not None and categories.column[j]:
             best, several = cut_categories(best, j, codes[j], task, categories, k, Y, node)
         else:
-            best, several = cut_numbers(best, j, codes[j], task, k, Y, node)
+            look_at(task.stops.fence, j)
+            best, several = cut_column(best, j, codes[j], task, task.medians, k, Y, node)
         looked += 1 if several else 0
     return best

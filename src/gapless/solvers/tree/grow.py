@@ -20,8 +20,10 @@ import numpy as np
 from gapless._compile.jit import compiled
 
 from .column import best_cut
+from .criteria.medians import Medians
+from .criteria.monotone import Fence, enter, note_middle
 from .keys import DIGITS
-from .node import classes_here, copy_block, node_sums, threshold_between, write_node
+from .node import classes_here, copy_block, sums_of, threshold_between, write_node
 from .numpy.choose import numpy_grows
 from .numpy.grow import grow_by_numpy
 from .queue import COUNT, heap_pop, heap_push, push_children, save_ranges, take_node, take_ranges
@@ -45,6 +47,17 @@ class Split(NamedTuple):
 
 
 @compiled(inner=True)
+def scale_of(work: Any, W: float, entropy: Any) -> float:
+    """Of the rounding in the scores of one target, or of several."""
+    if entropy == 2:
+        total = 0.0
+        for o in range(work.T.size):
+            total += work.T[o]
+        return total
+    return W if entropy else 0.0
+
+
+@compiled(inner=True)
 def decrease_of(best: float, work: Any, k: Any, Y: Any, node: Any, centred: bool, entropy: Any) -> float:
     if Y is not None:
         return decrease_many(best, work.T, work.parts, node.W, centred, entropy)
@@ -65,9 +78,21 @@ def search(codes: Any, start: int, m: int, W: float, task: Any, categories: Any,
         node = Node(start, m, W, M, W)
         cut = best_cut(codes, task, categories, k, Y, node)
         return cut, decrease_of(cut.score, work, k, Y, node, centred, entropy)
-    node = Node(start, m, W, M if Y is not None else np.int64(1), W if entropy else 0.0)
+    node = Node(start, m, W, M if Y is not None else np.int64(1), scale_of(work, W, entropy))
     cut = best_cut(codes, task, categories, None, Y, node)
     return cut, decrease_of(cut.score, work, None, Y, node, centred, entropy)
+
+
+@compiled(inner=True)
+def search_any(
+    codes: Any, start: int, m: int, W: float, impurity: float, task: Any, medians: Any, categories: Any, k: Any, Y: Any
+) -> Any:
+    """The same by any criterion."""
+    if medians is not None:
+        total = impurity * W * medians.code.shape[0]
+        cut = best_cut(codes, task, None, None, None, Node(start, m, W, np.int64(1), total))
+        return cut, max(total + cut.score, 0.0) / (W * medians.code.shape[0])  # no cut adds to it, but for rounding
+    return search(codes, start, m, W, task, categories, k, Y)
 
 
 @compiled(inner=True)
@@ -142,7 +167,8 @@ def visit(entry: Any, node: int, task: Any, state: Any, categories: Any, k: Any,
         state[COUNT.block_start], state[COUNT.block_end] = start, end
         inside = True
     source = room.block if inside else room.source
-    W, impurity, pure = node_sums(source, rows, start, end, work, k, Y, room.centred, task.entropy)
+    W, impurity, pure = sums_of(source, rows, start, end, task, task.medians, k, Y)
+    enter(stops.fence, node, entry[3], entry[4], task.nodes.feature, work.mean, room.centred)
     write_node(task.nodes, node, entry[3], entry[4], m, W, impurity, work.mean)
     if categories is not None:
         for s in range(categories.sets.shape[1]):
@@ -150,11 +176,12 @@ def visit(entry: Any, node: int, task: Any, state: Any, categories: Any, k: Any,
     few = m < stops.min_split or m < 2 * stops.min_leaf or W < 2.0 * stops.min_weight
     if pure or few or depth >= stops.max_depth:
         return leaf
-    cut, decrease = search(source.codes, start, m, W, task, categories, k, Y)
+    cut, decrease = search_any(source.codes, start, m, W, impurity, task, task.medians, categories, k, Y)
     gain = decrease * W / stops.total_weight
     if cut.column < 0 or gain + 2.0**-52 < stops.min_decrease:
         return leaf
     middle = split(source.codes[cut.column], start, end, node, task, cut, categories)
+    note_middle(stops.fence, task.medians, source, rows, node, start, middle, end)
     return Split(cut.column, cut.left, cut.right, middle, gain)
 
 
@@ -220,7 +247,7 @@ def grow_nodes(
     n, d, by_gain = rows.size, columns.codes.shape[0], limits.max_leaves >= 0
     stops = Stops(
         int(limits.max_depth), int(limits.min_split), int(limits.min_leaf), float(limits.min_weight),
-        float(limits.min_decrease) / target.unit / target.unit, float(of_rows.cumsum()[-1]),
+        target.in_units(float(limits.min_decrease)), float(of_rows.cumsum()[-1]),
     )  # fmt: skip
     room = 2 * n - 1
     if by_gain:
@@ -230,6 +257,7 @@ def grow_nodes(
     nodes = Nodes.of(room, target.M)
     entropy = True if limits.entropy else None
     plain = not (by_gain or limits.at_random or limits.max_features < d or target.mode == "many")
+    plain = plain and target.measure == "squares" and limits.signs is None
     plain = plain and not (columns.missing.any() or columns.categorical.any())
     # A place of 16 bits tells so many rows apart.
     part = min(1 << 16, TREE_THRESHOLDS.part_keys // d) if plain else 0
@@ -239,6 +267,8 @@ def grow_nodes(
     if n <= part:
         count, depth = grow_part(columns, target, of_rows, rows, (0, -1, 0), stops, entropy, nodes, 0)
         return nodes.first(count), np.zeros((count, 0), dtype=np.uint32), depth
+    if limits.signs is not None:
+        stops = stops._replace(fence=Fence.of(np.array(limits.signs), room))
     # A copy, as in Target: kernels are compiled once more for arrays that cannot be written to.
     growth = Growth(columns, target, w.copy(), rows, part, limits, stops, entropy, nodes, seed)
     count, depth, sets = growth.run(tick)
@@ -260,10 +290,13 @@ class Growth:
         self.columns, self.target, self.w, self.entropy = columns, target, w, entropy
         self.k = np.empty(n, dtype=np.int64) if target.mode == "classes" else None
         self.Y = np.empty((n, M)) if target.mode == "many" else None
-        room = _room(columns, target, w, rows, part, 0 if by_gain or part > 0 else min(TREE_THRESHOLDS.block_rows, n))
+        medians = Medians.of(target.Y) if target.measure == "medians" else None
+        as_one_piece = by_gain or part > 0 or medians is not None  # medians know their rows by their numbers
+        room = _room(columns, target, w, rows, part, 0 if as_one_piece else min(TREE_THRESHOLDS.block_rows, n))
         state = np.array([seed % 2**64], dtype=np.uint64)
         lot = Lot(state, np.arange(d), min(int(limits.max_features), d), bool(limits.at_random))
-        self.task = Task(room, Facts.of(columns), _work(columns, target, n), lot, stops, nodes, entropy is not None)
+        measure = 2 if target.measure == "deviance" else int(entropy is not None)
+        self.task = Task(room, Facts.of(columns), _work(columns, target, n), lot, stops, nodes, measure, medians)
         self.categories = _categories(columns, size)
         self.heap = None
         if by_gain:

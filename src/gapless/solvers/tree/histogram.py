@@ -8,6 +8,7 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 
+from .criteria.monotone import in_order
 from .score import allowed, better, score_classes, score_many, score_one
 
 
@@ -123,7 +124,8 @@ def scan_histogram(
         if wc == 0.0 and c <= hi:
             continue
         # Rows are not counted where a leaf may have one.
-        if previous >= 0 and allowed(nl if counted else 1, node.n if counted else 2, WL, W - WL, stops):
+        good = previous >= 0 and allowed(nl if counted else 1, node.n if counted else 2, WL, W - WL, stops)
+        if good and in_order(stops.fence, L[0], WL, work.T[0], W):
             score = score_of(work, k, Y, M, WL, W, entropy)
             if score > best and better(score, best, node.scale):
                 best, c_left, c_right = score, previous, c if c <= hi else np.int64(-1)

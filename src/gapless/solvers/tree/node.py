@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless.losses.impurity import impurity_classes, impurity_many, impurity_two
+from gapless.losses.impurity import impurity_classes, impurity_many, impurity_two, share_of_deviance
+
+from .criteria.medians import sum_medians
 
 
 @compiled(inner=True)
@@ -49,6 +51,32 @@ def node_sums(
         return W, impurity_classes(work.T, W, entropy), pure
     impurity, pure = sum_one(source.y, rows, start, end, work, W, centred)
     return W, impurity if centred else impurity_two(work.T[0], W, entropy), pure
+
+
+@compiled(inner=True)
+def sums_of(source: Any, rows: Any, start: int, end: int, task: Any, medians: Any, k: Any, Y: Any) -> Any:
+    """The same by any criterion."""
+    if medians is not None:
+        return sum_medians(medians, source, rows, start, end, task.work)
+    W, impurity, pure = node_sums(source, rows, start, end, task.work, k, Y, task.room.centred, task.entropy)
+    if task.entropy == 2:
+        impurity = deviance(source, rows, start, end, task.work, k, Y, W)
+    return W, impurity, pure
+
+
+@compiled(inner=True)
+def deviance(source: Any, rows: Any, start: int, end: int, work: Any, k: Any, Y: Any, W: float) -> float:
+    """Half of Poisson's deviance from the means of a node; of outputs the mean."""
+    total = 0.0
+    if Y is not None:
+        for o in range(Y.shape[1]):
+            for i in range(end - start):
+                total += work.w[i] * share_of_deviance(source.Y[rows[start + i], o], work.mean[o])
+        return total / (W * Y.shape[1])
+    if k is None:
+        for i in range(end - start):
+            total += work.w[i] * share_of_deviance(source.y[rows[start + i]], work.mean[0])
+    return total / W
 
 
 @compiled(inner=True)

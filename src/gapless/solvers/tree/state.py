@@ -16,6 +16,7 @@ class Stops(NamedTuple):
     min_weight: float
     min_decrease: float
     total_weight: float
+    fence: Any = None  #: monotonic constraints
 
 
 class Sums(NamedTuple):
@@ -136,7 +137,8 @@ class Task(NamedTuple):
     lot: Lot
     stops: Stops
     nodes: Nodes
-    entropy: bool
+    entropy: int  #: 0: squares or Gini, 1: entropy, 2: Poisson's deviance
+    medians: Any  #: memory for absolute errors, or None
 
 
 class Node(NamedTuple):

@@ -41,12 +41,13 @@ class TreeLimits(NamedTuple):
     min_decrease: float = 0.0
     at_random: bool = False  #: one threshold a column, drawn at random
     entropy: bool = False
+    signs: tuple[int, ...] | None = None  #: of each column 1 or -1 where values rise or fall with it, else 0
 
 
 class TreeTarget(NamedTuple):
     """What is predicted: one number a row, one of K classes, or several of either."""
 
-    mode: str  #: "one" number or one of two classes, one of many "classes", or "many" outputs of either
+    mode: str  #: "one" number or one of two classes, one of many "classes", "many" outputs of either, or "medians"
     centred: bool
     y: np.ndarray
     k_of: np.ndarray
@@ -54,6 +55,15 @@ class TreeTarget(NamedTuple):
     parts: np.ndarray  #: where each output's classes start
     M: int
     unit: float = 1.0  #: numbers are y / unit, a power of two: their squares neither overflow nor vanish
+    measure: str = "squares"  #: or Gini and entropy; "deviance": Poisson's; "medians": absolute error
+
+    def in_units(self, impurity: Any) -> Any:
+        """An impurity of y as one of the numbers; squares of a unit may overflow, so it is divided by one after the other."""
+        return impurity / self.unit / self.unit if self.measure == "squares" else impurity / self.unit
+
+    def of_targets(self, impurity: Any) -> Any:
+        """The inverse."""
+        return impurity * self.unit * self.unit if self.measure == "squares" else impurity * self.unit
 
     @classmethod
     def from_classes(cls, index: np.ndarray, n_classes: int | np.ndarray) -> TreeTarget:
@@ -73,17 +83,23 @@ class TreeTarget(NamedTuple):
         return cls("many", False, _NO_y, _NO_K, Y, parts, int(parts[-1]))
 
     @classmethod
-    def from_values(cls, y: np.ndarray) -> TreeTarget:
+    def from_values(cls, y: np.ndarray, measure: str = "squares") -> TreeTarget:
         """Numbers of shape (n,) or (n, outputs)."""
         y = np.array(y, dtype=np.float64)
         unit = _unit_of(y, 1e60)
         y = y / unit if unit != 1.0 else y
+        if measure == "medians":
+            Y = np.ascontiguousarray(y.reshape(y.shape[0], -1))
+            K, first = Y.shape[1], np.ascontiguousarray(Y[:, 0])
+            return cls("medians", True, first, _NO_K, Y, np.arange(K + 1), K, unit, measure)
+        centred = measure == "squares"
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
         if y.ndim == 1:
-            return cls("one", True, np.ascontiguousarray(y), _NO_K, _NO_Y, np.array([0, 1]), 1, unit)
+            return cls("one", centred, np.ascontiguousarray(y), _NO_K, _NO_Y, np.array([0, 1]), 1, unit, measure)
         outputs = y.shape[1]
-        return cls("many", True, _NO_y, _NO_K, np.ascontiguousarray(y), np.arange(outputs + 1), outputs, unit)
+        values = np.ascontiguousarray(y)
+        return cls("many", centred, _NO_y, _NO_K, values, np.arange(outputs + 1), outputs, unit, measure)
 
 
 def _unit_of(values: np.ndarray, ordinary: float) -> float:
@@ -163,10 +179,10 @@ def grow_tree(
         weights, limits = weights / unit, limits._replace(min_weight=limits.min_weight / unit)
     nodes, sets, depth = grow_nodes(columns, target, weights, limits, seed, tick)
     value, impurity = nodes.value, nodes.impurity
-    if target.mode == "one" and not target.centred:
+    if target.mode == "one" and not target.centred and target.measure == "squares":
         value = np.concatenate([1.0 - value, value], axis=1)
     if target.unit != 1.0:
-        value, impurity = value * target.unit, impurity * target.unit * target.unit
+        value, impurity = value * target.unit, target.of_targets(impurity)
     return Tree(
         nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.goes_left, value, impurity,
         nodes.weight * unit if unit != 1.0 else nodes.weight, nodes.samples, sets, depth,

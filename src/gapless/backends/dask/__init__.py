@@ -1,0 +1,1 @@
+"""Blocks held by the workers of a Dask cluster."""
