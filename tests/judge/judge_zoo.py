@@ -121,6 +121,14 @@ ZOO: dict[str, tuple[Make, str]] = {
     "Lasso stopped at once": (lambda: gapless.Lasso(alpha=0.01, time_limit=1e-9), "numbers float32"),
     "ElasticNet": (lambda: gapless.ElasticNet(alpha=0.4), "numbers zeros"),
     "ElasticNet shifted": (lambda: gapless.ElasticNet(alpha=0.1, l1_ratio=0.99), "numbers far"),
+    "LogisticRegression l1": (lambda: gapless.LogisticRegression(l1_ratio=1.0, C=0.5), "two weights"),
+    "LogisticRegression elastic net": (
+        lambda: gapless.LogisticRegression(l1_ratio=0.3, class_weight="balanced", fit_intercept=False), "two float32 texts",
+    ),
+    "LinearSVC l1 three": (lambda: gapless.LinearSVC(penalty="l1", C=0.2), "three sparse"),
+    "LinearSVC l1 penalised": (
+        lambda: gapless.LinearSVC(penalty="l1", penalize_intercept=True, intercept_scaling=3.0), "two bools",
+    ),
     "LeastSquaresClassifier": (lambda: gapless.LeastSquaresClassifier(class_weight="balanced"), "three"),
     "LeastSquaresClassifier ridge": (lambda: gapless.LeastSquaresClassifier(alpha=1.0), "two texts"),
     "SVC": (lambda: gapless.SVC(), "two"),

@@ -87,7 +87,7 @@ def _wanted(case: Case) -> tuple[float, float, float, Any]:
     """l1, l2, C and positive as the parameters have them."""
     p, name = case.p, case.document["estimator"]
     if name == "LogisticRegression":
-        ratio = 1.0 if p.get("penalty") == "l1" else number(p["l1_ratio"])
+        ratio = number(p["l1_ratio"])
         return ratio, 1.0 - ratio, number(p["C"]), False
     if name == "LinearSVC":
         return 1.0, 0.0, number(p["C"]), False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from inspect import signature
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gapless._runtime.progress import with_progress
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.certificates.linear import Certificate
+from gapless.certificates.sparse.certificate import SparseCertificate
 from gapless.encode.clean import ready
 from gapless.encode.lazy_frames import read_rows, refuse_lazy
 from gapless.encode.offset import encode_offset
@@ -24,6 +25,7 @@ from gapless.fits.blocks.given import note_columns, walk_of
 from gapless.fits.blocks.linear import fit_linear_blocks
 from gapless.fits.linear import LinearFit, fit_linear
 from gapless.fits.linear_encode import LinearRequest
+from gapless.fits.sparse.fit import fit_sparse, request_of
 from gapless.readings.slackness import Slackness, slackness
 from gapless.solvers.descent.as_solver import check_schedule
 from gapless.solvers.linear.solve import DESCENTS, SOLVERS
@@ -72,6 +74,10 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         """An ``intercept_scaling`` other than 1 asks for the problem of scikit-learn, which penalises the offset."""
         return bool(self.penalize_intercept) or self.intercept_scaling != 1
 
+    def _l1_share(self) -> float:
+        """rho of the penalty rho |w|_1 + (1 - rho)/2 |w|^2."""
+        return 0.0
+
     def _solver(self) -> str:
         """ "auto", or the one that was forced."""
         return self.solver if self.solver in (*SOLVERS, *DESCENTS) else "auto"
@@ -100,6 +106,10 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
                 start = self.certificate_
             with with_progress(self) as callback:
                 options = {"start": start, "watch": Watch(callback, interruption)}
+                if walk is not None and task.l1 > 0.0:
+                    raise NotImplementedError(
+                        f"{type(self).__name__} with an L1 penalty takes rows in memory, not blocks."
+                    )
                 if walk is not None:
                     fitted = fit_linear_blocks(task, walk, **options)
                     note_columns(self, walk)
@@ -127,6 +137,8 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         self._set_n_iter()
 
     def _fitted(self, task: LinearRequest, X: Any, y: Any, sample_weight: Any, **options: Any) -> LinearFit:
+        if task.l1 > 0.0 and task.C < math.inf:
+            return cast(LinearFit, fit_sparse(request_of(task), X, y, sample_weight, **options))
         return fit_linear(task, X, y, sample_weight, **options)
 
     def _task(self, dtype: Any) -> LinearRequest:
@@ -136,6 +148,11 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         penalised = self._penalises_offset()
         parameters |= {"C": self._strength(), "penalize_intercept": penalised}
         if parameters.get("penalty") in ("deprecated", None):
+            parameters.pop("penalty", None)
+        rho = self._l1_share() if self._strength() < math.inf else 0.0
+        if "l1_ratio" in parameters:
+            parameters["l1_ratio"] = rho
+        if rho > 0.0 and "l1_ratio" in parameters:
             parameters.pop("penalty", None)
         seed = 0
         if type(self.random_state) is int:
@@ -155,6 +172,8 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             dtype=np.dtype(dtype if self._keeps_float32 else np.float64),
             seed=seed,
             schedule=self.schedule,
+            l1=rho,
+            l2=1.0 - rho,
         )
 
     def _set_n_iter(self) -> None:
@@ -227,6 +246,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         model.coef_ = np.array(arrays["coef"], dtype=dtype)
         model.intercept_ = np.array(arrays["intercept"], dtype=dtype)
         kind = GradientCertificate if document["certificate"]["kind"] == "gradient" else Certificate
+        kind = SparseCertificate if "l1" in document["problem"] else kind
         model.certificate_ = kind.from_document(document, arrays)
         model.history_ = []
         for name in ("rank", "condition"):

@@ -23,6 +23,7 @@ from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.offset import Offset
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight, weightless_classes
 from gapless.fits.frame import Frame
+from gapless.fits.linear_encode import LinearRequest
 from gapless.losses import BY_NAME
 from gapless.problems.sparse.problem import DualPoint, SparseProblem
 from gapless.rows.columns import Columns, as_columns
@@ -95,6 +96,14 @@ class _Part(NamedTuple):
     zeros: np.ndarray
     common: float
     history: list[Event]
+
+
+def request_of(task: LinearRequest) -> SparseRequest:
+    """What a linear classifier with an L1 penalty asks for."""
+    return SparseRequest(
+        task.estimator, task.parameters, task.loss, task.C, task.l1, task.l2, False, task.offset, task.stop, task.n_jobs,
+        task.dtype, class_weight=task.class_weight,
+    )  # fmt: skip
 
 
 def fit_sparse(

@@ -19,7 +19,9 @@ def statement_claims(case: Case, found: np.ndarray) -> bool:
     """
     before = len(case.claims)
     parameters, problem, name = case.parameters, case.problem, case.document["estimator"]
-    wanted = {"Lasso": _lasso, "ElasticNet": _elastic_net}[name](parameters, case)
+    wanted = {"Lasso": _lasso, "ElasticNet": _elastic_net, "LogisticRegression": _logistic, "LinearSVC": _svc}[name](
+        parameters, case
+    )
     for key in ("loss", "C", "l1", "l2", "epsilon", "positive"):
         stated = problem[key] if key in ("loss", "positive") else number(problem[key])
         case.claim(key, stated, wanted[key], stated == wanted[key], f"of {name}")
@@ -64,3 +66,27 @@ def _lasso(parameters: dict[str, Any], case: Case) -> dict[str, Any]:
 def _elastic_net(parameters: dict[str, Any], case: Case) -> dict[str, Any]:
     alpha, ratio = _number(parameters, "alpha"), _number(parameters, "l1_ratio")
     return _of_targets(parameters, case, alpha * ratio, alpha * (1.0 - ratio))
+
+
+def _of_classes(parameters: dict[str, Any], loss: str, l1: float) -> dict[str, Any]:
+    """C counts as it stands; an offset is penalised where that was asked for."""
+    fit, punished = parameters.get("fit_intercept"), parameters.get("penalize_intercept", False)
+    scale = _number(parameters, "intercept_scaling") if "intercept_scaling" in parameters else 1.0
+    offset = None
+    if isinstance(fit, bool) and isinstance(punished, bool) and math.isfinite(scale):
+        offset = "none" if not fit else "penalised" if punished else "free" if scale == 1.0 else None
+    return {
+        "loss": loss, "C": _number(parameters, "C"), "l1": l1, "l2": 1.0 - l1, "epsilon": 0.0, "positive": False,
+        "offset": offset, "offset_scale": scale if offset == "penalised" else 1.0,
+    }  # fmt: skip
+
+
+def _logistic(parameters: dict[str, Any], case: Case) -> dict[str, Any]:
+    two = case.K == 2  # with more there is no such problem
+    return _of_classes(parameters, "logistic" if two else "", _number(parameters, "l1_ratio"))
+
+
+def _svc(parameters: dict[str, Any], case: Case) -> dict[str, Any]:
+    sparse = parameters.get("penalty") == "l1" and parameters.get("loss") == "squared_hinge"
+    sparse = sparse and parameters.get("multi_class", "ovr") == "ovr"
+    return _of_classes(parameters, "squared_hinge" if sparse else "", 1.0)

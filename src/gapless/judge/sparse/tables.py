@@ -27,11 +27,21 @@ tables: dict[str, Table] = {
     **SHARED,
     "": {
         **SHARED[""],
-        "estimator": derived(one_of("Lasso", "ElasticNet"), "the parameters and the problem"),
+        "estimator": derived(
+            one_of("Lasso", "ElasticNet", "LogisticRegression", "LinearSVC"), "the parameters and the problem"
+        ),
         "classes": derived(or_none(is_dict), "entry by entry below"),
     },
     "Lasso.parameters.": agree("alpha") | _parameters,
     "ElasticNet.parameters.": agree("alpha", "l1_ratio") | _parameters,
+    "LogisticRegression.parameters.": agree("C", "l1_ratio", "class_weight", "penalize_intercept", "intercept_scaling")
+    | agree("tol", "fit_intercept")
+    | free("dual", "random_state", "solver", "schedule", "max_iter", "verbose", "warm_start", "n_jobs", "on_separation")
+    | free("time_limit", "init", "device"),
+    "LinearSVC.parameters.": agree("C", "penalty", "loss", "class_weight", "penalize_intercept", "intercept_scaling")
+    | agree("tol", "fit_intercept", "multi_class")
+    | free("dual", "random_state", "solver", "schedule", "max_iter", "verbose", "warm_start", "n_jobs")
+    | free("time_limit", "init", "device"),
     "problem.": {
         "loss": derived(one_of("squared", "logistic", "squared_hinge"), "estimator, parameter loss"),
         "epsilon": derived(is_size, "parameter epsilon, where the loss has one; else 0"),

@@ -117,11 +117,14 @@ class _Descent:
         if self.quadratic:
             self._take(*self._minimise(problem.c, g, enough, self.set.gram if self._by_gram() else None))
             return
+        last = np.inf
         for _ in range(30):
             before = primal
             primal, off = self._newton_step(primal, enough)
-            if off <= enough or not before - primal > 1e-14 * abs(primal):
+            # The gap is of the order of the violation, P of its square: near the end P no longer moves, and the violation does.
+            if off <= enough or (off > 0.5 * last and not before - primal > 1e-14 * abs(primal)):
                 return
+            last = off
 
     def _precision(self, v: np.ndarray, primal: float, gap: float) -> float:
         """The violation of the optimality conditions down to which the working set is solved."""
@@ -188,7 +191,7 @@ class _Descent:
             trial[W] = w + t * step if t < 1.0 else new
             z = point.z + t * (along + shift)
             value = problem.penalty(trial) + problem.loss_sum(z)
-            if value < primal:
+            if value <= primal + 1e-14 * abs(primal):
                 break
             t *= 0.5
         else:
