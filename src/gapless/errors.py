@@ -237,6 +237,14 @@ def _advise(fit: Shortfall, diverged: str | None) -> list[str]:
     return [f"accept {accept}", *advice] if fit.status == "stalled" else [*advice, f"accept {accept}"]
 
 
+def lost_scale_message(estimator_name: str) -> str:
+    """Warning for a model whose figures the judge did not confirm, at scales where float64 keeps no bound on rounding."""
+    return (
+        f"{estimator_name} has status not_finite: numbers of these sizes overflow, vanish or swallow each other in float64, and "
+        "nothing is claimed. Scale the columns of X (StandardScaler, MaxAbsScaler), the targets and the weights."
+    )
+
+
 def separation_message(
     status: str,
     *,

@@ -321,7 +321,9 @@ def test_random_honest_problems(part):
 ONCE_REFUSED = (700019, 701765, 703823, 703883, 704501, 800217, 801626, 802239, 802455, 802850, 803697, 804562, 804992,
                 900230, 1100434, 1100596, 1100791, 1104821, 2100710, 2101286, 2102212, 2103526, 2103605, 2104398, 2200864,
                 2201381, 2203361, 2204536, 2301958, 2403263, 2403388, 2500120, 2501466, 2501525, 2502747,
-                2503535, 3102276, 3203244, 3204156, 3300780, 3301548)  # fmt: skip
+                2503535, 3102276, 3203244, 3204156, 3300780, 3301548, 2701285, 2704972, 3101038, 3102755, 3104314, 3303096,
+                5014307, 6003822, 6017381, 6035070, 6039028, 6044404, 6049637, 6062501, 6068766, 6069508, 6069558, 7001772,
+                7004892, 7007575, 7009499, 8001155, 8003727)  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", ONCE_REFUSED)
@@ -331,7 +333,8 @@ def test_honest_problems_that_were_refused(seed):
     1; offsets beyond float32; the shortest coefficients of columns over 16 decades; single precision that overflows
     in the inner loop of a kernel machine, which wrote outside its arrays; votes of rows of zeros; drawn splits that
     were pruned; constant targets about a rounded mean; covariances that are rounding of a class; a last row of next
-    to no weight; variables of a regression that have far more in common than their difference."""
+    to no weight; variables of a regression that have far more in common than their difference; scores that were sums of the
+    steps of a polish; ranks that rounding leaves open."""
     assert not ending(seed).startswith("FAULT"), problem(seed)
 
 
@@ -361,5 +364,8 @@ def test_as_many_honest_problems_as_are_asked_for():
         print(f"{family}: " + ", ".join(f"{number} {word}" for word, number in sorted(found.items())))
     total = sum(counts.values(), Counter())
     print(f"{total.total()} problems: " + ", ".join(f"{number} {word}" for word, number in sorted(total.items())))
+    most_unconfirmed = 0.0025  # about 1 in 1,000 is seen
+    print(f"the judge did not confirm, and the fit claims nothing: {total['unconfirmed'] / total.total():.2%}")
     assert faults == []
     assert total["true"] > 0.6 * count
+    assert total["unconfirmed"] <= max(2.0, most_unconfirmed * count)

@@ -82,6 +82,7 @@ SHARED = {
         "fingerprint": "which rows, labels and weights a claim is about",
         "subproblem": "the gap of one problem: of a fit, or of one class against the rest",
         "verify": "the judge, asked",
+        "confirmation": "the judge, asked by the fit itself where scales are odd",
     },
     "judge": {
         "check": "one head for all kinds",

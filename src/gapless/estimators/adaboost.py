@@ -175,6 +175,8 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             self.certificate_ = certify_rounds(
                 self, run, mark, extra, learner=learner, uniform=uniform, stopwatch=stopwatch
             )
+            self._confirm(X, classes[index] if stumps_do else y, weights)
+            self.status_ = self.certificate_.status
         return run
 
     def _keep(self, run: Run) -> None:

@@ -104,6 +104,9 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             weights = None if sample_weight is None else check_sample_weight(sample_weight, X.shape[0])
             failure = self._rounds(X, y, check_sample_weight(weights, X.shape[0]), clock)
             self._certify(X, y, weights, stopwatch)
+            if hasattr(self, "certificate_"):
+                self._confirm(X, y, weights)
+                self.status_ = self.certificate_.status
         if failure is not None:
             raise add_note_of_rounds(failure, type(self).__name__, self.stop_reason_, len(self.estimators_))
         if interruption.requested:

@@ -133,6 +133,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                     directions=arrays["scalings"].shape[1] if "ratio" in arrays else 0,
                     components=arrays["ratio"].size if "ratio" in arrays else 0,
                 )  # fmt: skip
+                self._confirm(X, y, None)
             interruption.check()
         return self
 
@@ -362,6 +363,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
                 self._certify(
                     X, labels.index, None, stopwatch, rule="axes", shrinkage=applied, dtype=X.dtype, arrays=arrays
                 )
+                self._confirm(X, y, None)
             interruption.check()
         return self
 

@@ -161,6 +161,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
                 rule=self.covariance, shrinkage=[root.shrinkage for root in roots], dtype=np.float64,
                 arrays=self._arrays_now(),
             )  # fmt: skip
+            self._confirm(X, y, weight)
             interruption.check()
         return self
 

@@ -29,8 +29,8 @@ class LinearSVC(LinearClassifier):
     Parameters
     ----------
     penalty : {"l2", "l1"}
-        "l1" (squared hinge) minimises ``|w|_1 + C * sum_i weight_i * loss``: coefficients are exactly 0, and the certificate proves
-        which of them are 0 in every optimal model (``certificate_.proved_zeros``).
+        "l1" (squared hinge) minimises ``|w|_1 + C * sum_i weight_i * loss``: coefficients are exactly 0, and the certificate
+        proves which of them are 0 in every optimal model (``certificate_.proved_zeros``).
     loss : {"squared_hinge", "hinge"}
         ``max(0, 1 - m)^2`` or ``max(0, 1 - m)``.
     dual : {"auto", True, False}

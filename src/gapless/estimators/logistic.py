@@ -16,7 +16,7 @@ from gapless.errors import IllConditionedWarning, SeparationWarning
 from gapless.estimators.shared.constraints import Constraint, nothing, number, options
 from gapless.estimators.shared.linear_classifier import LinearClassifier
 from gapless.fits.likelihood import dependent_columns, fit_unpenalised, separation
-from gapless.fits.linear import LinearFit, fit_linear
+from gapless.fits.linear import LinearFit
 from gapless.fits.linear_encode import LinearRequest
 from gapless.losses import Logistic
 from gapless.readings.slackness import Slackness

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapless._runtime.progress import Progress, with_progress
 from gapless._runtime.written import written
+from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.perceptron import BoundCertificate
 from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.lazy_frames import read_rows
@@ -223,6 +225,7 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
                 fitted = fit_perceptron(
                     self._task(), rows, start, seeds, interruption=interruption, note=_note_of(progress)
                 )  # fmt: skip
+            fitted = replace(fitted, certificate=confirmed(fitted.certificate, X, y, sample_weight))
             self._store(fitted, labels)
             self.t_ = 1.0 + self.n_iter_ * X.shape[0]
         self._raise_interruption(interruption)

@@ -28,12 +28,15 @@ class PositiveProof(NamedTuple):
     value: float = 0.0
 
 
-def prove_positive(K: np.ndarray) -> PositiveProof:
-    """Prove it for K, or for K + shift I with the smallest shift that does; or find v with v'Kv < 0."""
+def prove_positive(K: np.ndarray, off: float = 0.0) -> PositiveProof:
+    """Prove it for K, or for K + shift I with the smallest shift that does; or find v with v'Kv < 0.
+
+    ``off``: what a value of K may be off by; a matrix of such errors has eigenvalues of up to n times as much.
+    """
     n = K.shape[0]
     diagonal = np.diagonal(K)
     top, trace = float(diagonal.max(initial=0.0)), float(np.abs(diagonal).sum())
-    margin = (n + 4) * UNIT * trace * 1.01 + 1e-300
+    margin = (n + 4) * UNIT * trace * 1.01 + 1e-300 + n * off
     shift = 0.0
     while shift <= MOST_SHIFT * top or shift == 0.0:
         if _factors(K, shift - margin - 4.0 * UNIT * (shift + top)):
@@ -42,8 +45,8 @@ def prove_positive(K: np.ndarray) -> PositiveProof:
     values, vectors = np.linalg.eigh(K)
     v = vectors[:, 0]
     product = float(v @ (K @ v))
-    off = (2 * n + 8) * UNIT * float(np.abs(v) @ (np.abs(K) @ np.abs(v)))
-    if product + off < 0.0:
+    room = (2 * n + 8) * UNIT * float(np.abs(v) @ (np.abs(K) @ np.abs(v))) + n * off
+    if product + room < 0.0:
         return PositiveProof(None, v, product)
     return PositiveProof(None, None, float(values[0]))
 

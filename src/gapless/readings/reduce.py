@@ -38,8 +38,8 @@ from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.kernel import KernelCertificate, Pair, assemble_kernel, certify_kernel, kernel_from_block
 from gapless.certificates.least_squares import target_fingerprint
 from gapless.certificates.linear import Certificate, assemble
-from gapless.certificates.sparse.certificate import SparseCertificate
 from gapless.certificates.model_document import decode_float, encode_parameters
+from gapless.certificates.sparse.certificate import SparseCertificate
 from gapless.certificates.subproblem import certify
 from gapless.certificates.verify import last_step
 from gapless.encode.labels import encode_labels

@@ -163,7 +163,7 @@ class _Search:
     def _keep(self, found: PolishedPoint, step: str) -> bool:
         if found.gap < self.figures.gap:
             self.steps.append(step)
-            self.take(found.beta, found.scores)
+            self.take(found.beta)  # the scores of a polish are sums of steps, whose rounding a small u does not tell
         return found.settled or self._reaches()
 
     def _violate_little(self, point: Point | None) -> None:

@@ -115,7 +115,7 @@ class BaseBagging(Ensemble):
                         f"{self.bootstrap}.",
                         stacklevel=2,
                     )
-            y = self._encode_target(y)
+            given_y, y = y, self._encode_target(y)
             self.estimator_ = base = self._base()
             given = dict(process_routing(self, "fit", **fit_params).estimator.fit) if routing() else dict(fit_params)
             bags = self._bags(X.shape[0], weights)
@@ -138,6 +138,8 @@ class BaseBagging(Ensemble):
             if self.oob_score:
                 self._score_out_of_bag(X, y)
             self._certify(X, y, weights, stopwatch)
+            if hasattr(self, "certificate_"):
+                self._confirm(X, given_y, weights)
             interruption.check()
         return self
 

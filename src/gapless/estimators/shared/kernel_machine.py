@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -17,6 +18,7 @@ from gapless._runtime.config import report_convergence
 from gapless._runtime.progress import with_progress
 from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.backends.choose import kernel_predictor
+from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.kernel import KernelCertificate
 from gapless.certificates.model_document import decode_float
 from gapless.encode.lazy_frames import refuse_lazy
@@ -119,6 +121,7 @@ class KernelMachine(DualModel, BaseEstimator):
                     start=start,
                     watch=Watch(callback, interruption),
                 )
+            fitted = replace(fitted, certificate=confirmed(fitted.certificate, judged, y, sample_weight))
             self._take(fitted, X)
             self._after_fit(X, y, sample_weight)
         self._raise_interruption(interruption)

@@ -110,7 +110,10 @@ class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
         """Set certificate_ and the attributes that follow from it; the answer in float64."""
         fitted = fit_least_squares(self._task(alpha), data, interruption)
         about = BlockData(data.X.shape[1], columns_of_y, data.feature_names, data.labels, data.class_weight)
-        return self._adopt(fitted, about, alpha)
+        answer = self._adopt(fitted, about, alpha)
+        y = data.Y if data.labels is None else data.labels.classes[data.labels.index]
+        self._confirm(data.X, y, data.sample_weight)
+        return answer
 
     def _fit_blocks(
         self, walk: Any, alphas: Callable[[int], np.ndarray], interruption: Interruption, **of_classes: Any

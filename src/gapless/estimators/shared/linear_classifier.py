@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from inspect import signature
 from typing import Any, cast
@@ -15,6 +16,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from gapless._runtime.progress import with_progress
+from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.certificates.linear import Certificate
 from gapless.certificates.sparse.certificate import SparseCertificate
@@ -116,6 +118,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
                 else:
                     options["feature_names"] = getattr(self, "feature_names_in_", None)
                     fitted = self._fitted(task, X, y, sample_weight, **options)
+                    fitted = replace(fitted, certificate=confirmed(fitted.certificate, X, y, sample_weight))
             self._take(fitted)
         self._raise_interruption(interruption)
         self._warn(fitted)

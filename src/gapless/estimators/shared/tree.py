@@ -200,6 +200,7 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
                 grown = grown._replace(error=training_error(grown.tree, self._leaves(X, False), encoded))
             data = TreeData.build(hashes(), encoded.marks, encoded.document)
             self.certificate_ = certify_tree(self, grown, data, weight, stopwatch)
+        self._confirm(X, y, None if sample_weight is None else weight)
 
     @staticmethod
     def _uses_chance(limits: TreeLimits, d: int) -> bool:

@@ -228,7 +228,7 @@ def smallest_eigenvalue(G: np.ndarray, off: float) -> float:
     By a Cholesky factorisation of G - cI that goes through (Rump): then c less what it can be off by is a bound.
     """
     m = len(G)
-    if m == 0:
+    if m == 0 or not np.isfinite(G).all():
         return 0.0
     off = float(up(off + gamma(m + 4) * 4.0 * (float(np.trace(G)) + 1.0)))
     c = float(np.linalg.eigvalsh(G)[0]) - off

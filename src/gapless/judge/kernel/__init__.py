@@ -199,7 +199,7 @@ class KernelCase(GapCase):
             values = Values(self.rows, self.kernel, keep, True)
             X = np.concatenate(list(values._tiles())) if keep.size else np.zeros((0, 1))
             off = values._off(float(values.lengths.max()))
-            shown = proved_positive(values._of(X @ X.T) - off * np.eye(keep.size), 0.0)
+            shown = proved_positive(values._of(X @ X.T) - keep.size * off * np.eye(keep.size), 0.0)
             return self.claim("positive semidefinite", True, shown, shown, "by a Cholesky factorisation")
         return self.claim("positive semidefinite", True, name != "sigmoid", name != "sigmoid", f"by the form of {name}")
 

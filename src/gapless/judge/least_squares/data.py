@@ -57,9 +57,9 @@ class SquaresData(GapCase):
             self.common[k] = first if near else 0.0
         self.Y, self.b = self.Y - self.common[:, None], self.b - self.common
 
-    def blocks(self) -> Iterator[tuple[Block, np.ndarray, np.ndarray]]:
-        """(rows, their weights, their targets) of the rows with weight."""
-        return counted(self.rows, self.s, self.Y)
+    def blocks(self, grain: float = 1.0) -> Iterator[tuple[Block, np.ndarray, np.ndarray]]:
+        """(rows, their weights times ``grain``, their targets) of the rows with weight."""
+        return counted(self.rows, self.s * grain, self.Y)
 
     def statement_claims(self) -> bool:
         """Parameters and problem agree; False where what they state cannot be evaluated."""

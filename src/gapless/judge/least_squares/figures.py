@@ -37,13 +37,21 @@ class Figures(NamedTuple):
 
 
 def recompute(case: SquaresData) -> Figures:
-    """One pass for the means, one for the residuals about them."""
+    """The figures, measured with weights of at most 1, whose products with squares stay floats."""
+    grain = math.ldexp(1.0, -math.frexp(float(case.s.max()))[1])
+    found = _measure(case, grain)
+    names = ("mass", "square", "rss", "tss", "size2", "rss_room")
+    return found._replace(**{name: getattr(found, name) / grain for name in names})
+
+
+def _measure(case: SquaresData, grain: float) -> Figures:
+    """One pass for the means, one for the residuals about them; weights are ``grain`` times as large."""
     # No room is wider than this share: of the squares of targets and residuals, of 1 for cosines (any, of mere rounding) and R2.
     squares_share, cosine_share = 1e-6, 0.01
     S, d = case.S, case.d
     mass, raw2, mean, sum_y, count = 0.0, np.zeros(d), np.zeros(d), np.zeros(S), 0
     first: np.ndarray | None = None
-    for block, s, y in case.blocks():
+    for block, s, y in case.blocks(grain):
         if first is None:
             first = block.values[0].copy() if isinstance(block, DenseBlock) else np.zeros(d)
         moved = DenseBlock(0, block.values - first) if isinstance(block, DenseBlock) else block
@@ -54,7 +62,7 @@ def recompute(case: SquaresData) -> Figures:
     mean, mean_y = (first + mean / mass) * case.free, sum_y / mass
     centred2, rss, tss, size2 = np.zeros(d), np.zeros(S), np.zeros(S), np.zeros(S)
     gradient, slope, drift = np.zeros((S, d)), np.zeros(S), np.zeros(d)
-    for block, s, y in case.blocks():
+    for block, s, y in case.blocks(grain):
         r = y - block.scores(case.W).T - case.b[:, None]
         rss, tss, size2 = rss + (r * r) @ s, tss + ((y - mean_y[:, None]) ** 2) @ s, size2 + (y * y) @ s
         weighted = r * s
@@ -70,7 +78,7 @@ def recompute(case: SquaresData) -> Figures:
         gradient, slope = gradient + _times(moved, weighted), slope + weighted.sum(axis=1)
         centred2, drift = centred2 + _times(_squared(moved), s[None, :])[0], drift + _times(moved, s[None, :])[0]
     centred2 = np.maximum(centred2 - case.free * drift**2 / mass, 0.0)  # the mean is rounded
-    gradient -= case.alpha[:, None] * case.W
+    gradient -= grain * case.alpha[:, None] * case.W
     raw, constant = np.sqrt(raw2), 2.0**-44  # a column that varies by less than this part of its length is constant
     scale = np.maximum(np.sqrt(centred2), constant * raw) if case.free else raw
     length = np.sqrt(rss)

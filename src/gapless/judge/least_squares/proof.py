@@ -64,9 +64,13 @@ def sure_rank(case: SquaresData, varies: np.ndarray) -> int:
         return 0
     kept = np.flatnonzero(varies > 2.0)
     means, G = G[kept, -1], G[np.ix_(kept, kept)]
-    values = np.linalg.eigvalsh(G - np.outer(means, means) if case.free else G)
+    values, V = np.linalg.eigh(G - np.outer(means, means) if case.free else G)
     noise = 1e-10 + 100.0 * gamma(depth) * (case.d + 1)
-    return int((values > noise * max(1.0, float(values.max(initial=0.0)))).sum())
+    # Columns far from 0 are rounded by parts of what they are, not of how far they vary: 2^-44 of that is a unit of ``varies``.
+    noise = noise * max(1.0, float(values.max(initial=0.0))) + np.square(
+        16.0 * UNIT * 2.0**44 / varies[kept]
+    ) @ np.square(V)
+    return int((values > noise).sum())
 
 
 def most_rank(case: SquaresData, varies: np.ndarray) -> int:
@@ -90,6 +94,8 @@ def visible(case: SquaresData, lengths: np.ndarray) -> np.ndarray:
     R, scale = np.zeros((0, case.d)), np.where(lengths > 0, lengths, 1.0)
     for block, s, _ in case.blocks():
         R = np.asarray(np.linalg.qr(np.vstack([R, filled(block) / scale * np.sqrt(s)[:, None]]), mode="r"))
+    if not np.isfinite(R).all():
+        return np.zeros((case.d, 0))
     _, sigma, Vt = np.linalg.svd(R, full_matrices=False)
     return Vt[sigma > 4.0 * (case.d + 1) * UNIT * float(sigma.max(initial=0.0))].T
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from gapless.numbers import UNIT
 from gapless.problems.examples.protocol_targets import TargetExamples
 from gapless.problems.least_squares import CONSTANT, LeastSquares
 from gapless.rows.second_moments import columns_of
@@ -73,11 +74,14 @@ def _factor_and_refine(
     alphas = np.unique(problem.alpha)
     factors: dict[float, Any] = {}
     worst = 1.0
+    # Rounding of the products, and of the columns, which are rounded by parts of what they are, not of how far they vary.
+    away = float((size.raw[live] / problem.scales()[live]).max())
+    lost = 16.0 * d * UNIT + d * (8.0 * UNIT * away) ** 2
     for alpha in alphas.tolist():
         factor, scale, rcond = _factor(inner, alpha)
         loop.tick()
         worst = min(worst, rcond)
-        if rcond < LEAST_SQUARES_THRESHOLDS.smallest_rcond:
+        if rcond < max(LEAST_SQUARES_THRESHOLDS.smallest_rcond, lost if alpha == 0.0 else 0.0):
             return None
         factors[alpha] = (factor, scale)
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from gapless.numbers import UNIT
 from gapless.problems.least_squares import CONSTANT, LeastSquares
 from gapless.solvers.least_squares.answer import Answer, Clock, later, refine, write_centred
 from gapless.solvers.least_squares.thresholds import LEAST_SQUARES_THRESHOLDS
@@ -87,6 +88,9 @@ def _decompose(problem: LeastSquares, loop: Clock, whole: bool) -> _Columns:
     except linalg.LinAlgError:
         U, sigma, Vt = linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")
     kept = sigma > max(n, d) * np.finfo(float).eps * (sigma[0] if sigma.size else 0.0)
+    # Columns far from 0 are rounded by parts of what they are, not of how far they vary: what they differ by below that is no
+    # direction, and coefficients along it would be so long that scores lose more to rounding than they gain.
+    kept &= sigma > 4.0 * UNIT * np.linalg.norm(Vt * (size.raw / scale), axis=1)
     kept[max(n - problem.offset, 0) :] = False  # centred rows add up to 0: one less can be independent
     Vt = Vt[kept]
     Vt[:, constant] = 0.0  # exactly, not by rounding

@@ -1,0 +1,1 @@
+"""The judge, asked by a fit about its own certificate."""
