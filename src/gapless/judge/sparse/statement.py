@@ -82,7 +82,8 @@ def _of_classes(parameters: dict[str, Any], loss: str, l1: float) -> dict[str, A
 
 
 def _logistic(parameters: dict[str, Any], case: Case) -> dict[str, Any]:
-    two = case.K == 2  # with more there is no such problem
+    # With more classes there is no such problem, and a deprecated name of the penalty stands as l1_ratio.
+    two = case.K == 2 and parameters.get("penalty", "deprecated") == "deprecated"
     return _of_classes(parameters, "logistic" if two else "", _number(parameters, "l1_ratio"))
 
 

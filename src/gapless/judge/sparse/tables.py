@@ -34,7 +34,9 @@ tables: dict[str, Table] = {
     },
     "Lasso.parameters.": agree("alpha") | _parameters,
     "ElasticNet.parameters.": agree("alpha", "l1_ratio") | _parameters,
-    "LogisticRegression.parameters.": agree("C", "l1_ratio", "class_weight", "penalize_intercept", "intercept_scaling")
+    "LogisticRegression.parameters.": agree(
+        "C", "penalty", "l1_ratio", "class_weight", "penalize_intercept", "intercept_scaling"
+    )
     | agree("tol", "fit_intercept")
     | free("dual", "random_state", "solver", "schedule", "max_iter", "verbose", "warm_start", "n_jobs", "on_separation")
     | free("time_limit", "init", "device"),
