@@ -7,6 +7,8 @@ where they are installed. A cell where scikit-learn needs over 20 s is drawn ane
     python -m benchmarks.map --cells 400 --json map.json --picture map.png
     python -m benchmarks.map --seed 7 --cells 40 --budget 600 --only SVC,Ridge
     python -m benchmarks.map --cells 400 --workers 8 --json map.json     # 8 cells at once, each on two cores of its own
+    python -m benchmarks.map --cells 400 --workers 8 --json map.json --resume     # goes on with the seed of that file
+    python -m benchmarks.map --clock processor --threads 1 --no-peers    # where others work on the machine
     python -m benchmarks.map --read map.json other.json --picture map.png
 """
 
@@ -54,10 +56,20 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--workers", type=int, default=1, help="cells at once, each on cores of its own: --threads of them"
     )
+    parser.add_argument(
+        "--clock", choices=("wall", "processor"), default="wall", help="processor: where others work on the machine"
+    )
+    parser.add_argument("--no-peers", action="store_true", help="scikit-learn only")
     parser.add_argument("--json", type=Path, help="where the results go, after each cell")
+    parser.add_argument("--resume", action="store_true", help="go on with the seed and the cells of that file")
     parser.add_argument("--picture", type=Path, help="where the heat map goes (png, svg, pdf; needs matplotlib)")
     parser.add_argument("--read", type=Path, nargs="+", help="report on results of before and measure nothing")
     options = parser.parse_args(arguments)
+    options.kept = json.loads(options.json.read_text()) if options.resume and options.json.exists() else None
+    if options.kept is not None:
+        if options.seed not in (None, options.kept["seed"]):
+            raise SystemExit(f"{options.json} is of seed {options.kept['seed']}.")
+        options.seed = options.kept["seed"]
     options.seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     options.only = [name.strip() for name in options.only.split(",") if name.strip()]
     return options
@@ -77,16 +89,24 @@ def travel(options: argparse.Namespace) -> dict[str, Any]:
     kinds = [KINDS[name] for name in options.only or KINDS]
     result: dict[str, Any] = {
         "seed": options.seed, "machine": machine.machine(), "packages": machine.packages(), "threads": options.threads,
-        "workers": options.workers, "repeats": options.repeats, "drawn anew": 0, "rows": [],
+        "workers": options.workers, "repeats": options.repeats, "clock": options.clock, "drawn anew": 0, "rows": [],
     }  # fmt: skip
+    if options.kept is not None:
+        result |= {name: options.kept[name] for name in ("drawn anew", "rows")}
     print(f"seed {options.seed}")
-    numbers, lock, began = count(), threading.Lock(), time.monotonic()
+    done = {row["number"] for row in result["rows"]}
+    numbers = (number for number in count() if number not in done)
+    lock, began = threading.Lock(), time.monotonic()
 
     def measure(cores: list[int] | None) -> None:
         worker = Worker(options.threads, cores)
         try:
-            while (number := next(numbers)) < options.cells:
-                row, anew = _measured(worker, (options.seed, number), kinds, options.repeats, began + options.budget)
+            while True:
+                with lock:
+                    number = next(numbers)
+                if number >= options.cells:
+                    return
+                row, anew = _measured(worker, number, kinds, options, began + options.budget)
                 with lock:
                     result["drawn anew"] += anew
                     if row is None:
@@ -110,7 +130,7 @@ def travel(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _measured(
-    worker: Any, seed: tuple[int, int], kinds: list[Any], repeats: int, end: float
+    worker: Any, number: int, kinds: list[Any], options: argparse.Namespace, end: float
 ) -> tuple[dict[str, Any] | None, int]:
     """The row of one cell, and how often it was drawn anew; None where the time was over before."""
     from benchmarks.core.map_cells import draw_cell
@@ -118,10 +138,11 @@ def _measured(
     for anew in count():
         if time.monotonic() >= end:
             return None, anew
-        random = np.random.default_rng((*seed, anew))
-        row = worker.run(draw_cell(random, seed[1], kinds[int(random.integers(len(kinds)))]), repeats)
+        random = np.random.default_rng((options.seed, number, anew))
+        cell = draw_cell(random, number, kinds[int(random.integers(len(kinds)))])
+        row = worker.run(cell, options.repeats, options.clock, not options.no_peers)
         if row is not None:
-            return row, anew
+            return row | {"anew": anew}, anew
     raise AssertionError("count() has no end")
 
 

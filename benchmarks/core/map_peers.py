@@ -6,7 +6,6 @@ fastest one, and for less until it is judged no farther.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy import sparse
 
 from benchmarks.core import objective
 from benchmarks.core.map_cells import Cell
+from benchmarks.core.map_clock import in_turns, timed
 from benchmarks.core.map_fits import KERNEL_ROWS
 from benchmarks.studies import kernel, solvers
 
@@ -25,19 +25,22 @@ SWEEP = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 ENOUGH = 5.0
 
 
-def duel(cell: Cell, X: Any, y: np.ndarray, repeats: int) -> dict[str, Any] | None:
+def duel(cell: Cell, X: Any, y: np.ndarray, repeats: int, clock: str = "wall") -> dict[str, Any] | None:
     """Seconds and judged distances of gapless and the fastest peer; None where no peer takes such a cell."""
     if cell.estimator in LOSSES:
-        return _linear(cell, X, y, repeats)
-    return _kernel(cell, X, y, repeats) if cell.estimator == "SVC" and len(y) <= KERNEL_ROWS else None
+        return _linear(cell, X, y, repeats, clock)
+    return _kernel(cell, X, y, repeats, clock) if cell.estimator == "SVC" and len(y) <= KERNEL_ROWS else None
 
 
-def _linear(cell: Cell, X: Any, y: np.ndarray, repeats: int) -> dict[str, Any] | None:
+def _linear(cell: Cell, X: Any, y: np.ndarray, repeats: int, clock: str) -> dict[str, Any] | None:
     loss, C = LOSSES[cell.estimator], float(cell.C or 1.0)
+    peers = [peer for peer in _peers(loss) if not peer.declines(X)]
+    if not peers:
+        return None
     data = (X, np.where(y == np.unique(y)[0], 1.0, -1.0))
-    tight = solvers.ours(loss, C, 1e-9).set_params(time_limit=30.0).fit(*data)
-    lower = float(tight.certificate_.dual)
     target = TARGETS[loss]
+    tight = solvers.ours(loss, C, 1e-3 * target).set_params(time_limit=30.0).fit(*data)
+    lower = float(tight.certificate_.dual)
     if not lower > 0.0 or tight.certificate_.relative_gap > 0.1 * target:
         return None
 
@@ -45,12 +48,10 @@ def _linear(cell: Cell, X: Any, y: np.ndarray, repeats: int) -> dict[str, Any] |
         return (objective.primal(coef, *data, C, loss) - lower) / lower
 
     best: tuple[float, Any, float, float] | None = None
-    for peer in _peers(loss):
-        if peer.declines(X):
-            continue
+    for peer in peers:
         for tol in SWEEP:
             try:
-                seconds, coef = _timed(lambda: peer.fit(data, C, tol, 0))  # noqa: B023
+                coef, seconds = timed(lambda: peer.fit(data, C, tol, 0), "wall")  # noqa: B023
             except Exception:
                 break  # a peer that fails is no peer here
             reached = judged(coef)
@@ -62,15 +63,17 @@ def _linear(cell: Cell, X: Any, y: np.ndarray, repeats: int) -> dict[str, Any] |
                 break
     if best is None:
         return None
-    _, peer, tol, reached = best
-    own = max(reached, 1e-9)
+    seconds, peer, tol, reached = best
+    reached = max(reached, 0.01 * target)  # nearer than that distances from this bound are not known
+    own = reached
     while True:
         coef = solvers.ours(loss, C, own).fit(*data).coef_
-        if judged(coef) <= max(reached, 1e-9) or own < 1e-9:
+        if judged(coef) <= reached or own < 1e-2 * reached:
             break
         own *= 0.3
     fits = {"gapless": lambda: solvers.ours(loss, C, own).fit(*data), "peer": lambda: peer.fit(data, C, tol, 0)}
-    return _in_turns(fits, repeats) | {"name": peer.name, "target": target, "distance": reached, "own": judged(coef)}
+    times = in_turns(fits, repeats, clock, seconds)
+    return times | {"name": peer.name, "target": target, "distance": reached, "own": judged(coef)}
 
 
 def _peers(loss: str) -> list[Any]:
@@ -79,7 +82,7 @@ def _peers(loss: str) -> list[Any]:
     return [peer for peer in solvers.PEERS[loss] if peer.package in PACKAGES]
 
 
-def _kernel(cell: Cell, X: Any, y: np.ndarray, repeats: int) -> dict[str, Any] | None:
+def _kernel(cell: Cell, X: Any, y: np.ndarray, repeats: int, clock: str) -> dict[str, Any] | None:
     import gapless
 
     dense, C = np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X), float(cell.C or 1.0)
@@ -92,7 +95,7 @@ def _kernel(cell: Cell, X: Any, y: np.ndarray, repeats: int) -> dict[str, Any] |
     for name in ("sklearnex float64", "libsvm-official"):
         if name in everybody:
             fits[name] = everybody[name](dense, y, C, gamma)
-            taken[name], (model, _) = _timed(fits[name])
+            (model, _), taken[name] = timed(fits[name], "wall")
             gaps[name] = kernel.relative_gap(model, dense, y, C, gamma)
     good = [name for name in taken if gaps[name] <= 1e-2]
     if not good:
@@ -107,23 +110,9 @@ def _kernel(cell: Cell, X: Any, y: np.ndarray, repeats: int) -> dict[str, Any] |
         own *= 0.3
     pair = {"gapless": lambda: gapless.SVC(C=C, gamma=gamma, tol=own).fit(dense, y), "peer": fits[fastest]}
     found = {"name": fastest, "target": gaps[fastest], "distance": gaps[fastest], "own": reached}
-    return _in_turns(pair, repeats) | found | {"engine": engine_of(model)}
+    return in_turns(pair, repeats, clock, taken[fastest]) | found | {"engine": engine_of(model)}
 
 
 def engine_of(model: Any) -> str | None:
     """The library whose solver our fit used, where the certificate names one."""
     return getattr(getattr(model, "certificate_", None), "engine", None)
-
-
-def _timed(fit: Any) -> tuple[float, Any]:
-    start = time.perf_counter()
-    found = fit()
-    return time.perf_counter() - start, found
-
-
-def _in_turns(fits: dict[str, Any], repeats: int) -> dict[str, Any]:
-    seconds: dict[str, list[float]] = {name: [] for name in fits}
-    for _ in range(repeats):
-        for name, fit in fits.items():
-            seconds[name].append(_timed(fit)[0])
-    return {f"{name}_s": float(np.median(each)) for name, each in seconds.items()}

@@ -12,25 +12,27 @@ from typing import Any
 import numpy as np
 
 from benchmarks.core.map_cells import Cell, make_data
+from benchmarks.core.map_clock import in_turns, timed
 from benchmarks.core.map_fits import KINDS, arguments, distance, subproblems
+from benchmarks.core.map_peers import duel, engine_of
 
-#: Seconds of one fit of scikit-learn beyond which a cell is drawn anew; and of everything that a cell needs of us.
-MOST, PATIENCE = 20.0, 240.0
+#: Seconds of one fit of scikit-learn beyond which a cell is drawn anew; of all that is measured against it; and of its peers.
+MOST, PATIENCE, PEERS = 20.0, 200.0, 90.0
 #: Seconds in which the process that fits has to be loaded, and those in which the data of a cell have to be made.
 LOADING, MAKING = 300.0, 60.0
 #: Seconds of a fit of scikit-learn from which on ratios count; below, the milliseconds that we take more.
 LONG = 0.02
 
 
-def measure(cell: Cell, repeats: int, tell: Any) -> None:
+def measure(cell: Cell, repeats: int, clock: str, peers: bool, tell: Any) -> None:
     """Tell ("peer", seconds) after scikit-learn's first fit, then ("default", row), then ("peers", row or None)."""
-    kind = KINDS[cell.estimator]
+    kind, began = KINDS[cell.estimator], time.perf_counter()
     X, y, weights = make_data(cell)
     given, more = arguments(cell, X, y, weights)
     tell(("data",))
     peer, first, why = _first_fit(kind, cell, given, more)
     tell(("peer", first, why))
-    if why:
+    if why or first > MOST:
         return
     judged = distance(cell, peer, X, y, weights)
     ours = kind.ours(cell.C)
@@ -38,28 +40,24 @@ def measure(cell: Cell, repeats: int, tell: Any) -> None:
     if judged is not None and judged > asked:
         asked = min(judged, 0.5)
         ours.set_params(tol=asked)
-    ours.fit(*given, **more)  # kernels are loaded
-    seconds: dict[str, list[float]] = {"ours": [], "peer": []}
-    for _ in range(repeats if first < 5.0 else min(repeats, 3)):
-        for name, model in (("ours", ours), ("peer", kind.peer(cell.C))):
-            start = time.perf_counter()
-            model.fit(*given, **more)
-            seconds[name].append(time.perf_counter() - start)
-    row = {f"{name}_s": float(np.median(each)) for name, each in seconds.items()}
+    _, own_first = timed(lambda: ours.fit(*given, **more), "wall")  # kernels are loaded
+    fits = {"ours": lambda: ours.fit(*given, **more), "peer": lambda: kind.peer(cell.C).fit(*given, **more)}
+    row = in_turns(fits, repeats, clock, max(first, own_first))
     row |= {"judged": judged, "asked": asked, "status": getattr(ours, "status_", None)}
-    from benchmarks.core.map_peers import duel, engine_of
-
-    tell(("default", row | {"engine": engine_of(ours), "subproblems": subproblems(cell)}))
-    tell(("peers", duel(cell, X, y, repeats)))
+    row |= {"engine": engine_of(ours), "subproblems": subproblems(cell)}
+    tell(("default", row | {"spent_s": round(time.perf_counter() - began, 3)}))
+    if peers:
+        tell(("peers", duel(cell, X, y, repeats, clock)))
 
 
 def _first_fit(kind: Any, cell: Cell, given: Any, more: Any) -> tuple[Any, float, str]:
+    """scikit-learn's model, the seconds of its fit (of the second one where it is short), and why there is none."""
     peer = kind.peer(cell.C)
     try:
-        start = time.perf_counter()
-        peer.fit(*given, **more)
-        peer.fit(*given, **more) if time.perf_counter() - start < 0.1 else None
-        return peer, time.perf_counter() - start, ""
+        _, seconds = timed(lambda: peer.fit(*given, **more), "wall")
+        if seconds < 0.1:
+            _, seconds = timed(lambda: peer.fit(*given, **more), "wall")
+        return peer, seconds, ""
     except Exception as error:  # data that scikit-learn refuses are no cell
         return peer, 0.0, f"{type(error).__name__}: {error}"[:200]
 
@@ -108,12 +106,12 @@ class Worker:
         self.threads, self.cores = threads, cores
         self.process, self.pipe = None, None  # type: ignore[var-annotated]
 
-    def run(self, cell: Cell, repeats: int) -> dict[str, Any] | None:
+    def run(self, cell: Cell, repeats: int, clock: str = "wall", peers: bool = True) -> dict[str, Any] | None:
         """What was measured; None where scikit-learn needs too long or refuses the data, so that another cell is to be drawn."""
         self._start()
-        self.pipe.send((cell, repeats))
+        self.pipe.send((cell, repeats, clock, peers))
         row: dict[str, Any] = {**cell.as_row(), "text": str(cell)}
-        began, patience, stage = time.monotonic(), MAKING, "peer"
+        began, patience, stage, refused = time.monotonic(), MAKING, "peer", False
         while True:
             word = self._receive(patience - (time.monotonic() - began))
             if word is None:  # killed, or it died
@@ -121,21 +119,19 @@ class Worker:
                     return None
                 return row | ({"failed": f"no end in {PATIENCE:g} s"} if stage == "default" else {"late": True})
             if word[0] == "end":
-                return row
+                return None if refused else row
             if word[0] == "failed":
-                self._stop() if stage == "peer" else None
+                refused |= stage == "peer"
                 row["failed" if stage == "default" else "peers_failed"] = word[1]
             elif word[0] == "data":
                 began, patience = time.monotonic(), MOST + 1.0  # a short first fit is made twice
             elif word[0] == "peer":
-                if word[2] or word[1] > MOST:
-                    self._stop()
-                    return None
+                refused = bool(word[2]) or word[1] > MOST
                 began, patience, stage = time.monotonic(), PATIENCE, "default"
                 row["peer_s"] = word[1]
             else:
                 row.update(word[1] if word[0] == "default" else {"peers": word[1]})
-                began, stage = time.monotonic(), "peers"
+                began, patience, stage = time.monotonic(), PEERS, "peers"
 
     def _start(self) -> None:
         if self.process is None:

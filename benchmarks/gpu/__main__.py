@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.gpu import kernel
+from benchmarks.gpu import kernel, linear
 from benchmarks.gpu.table import Table
 
 
@@ -33,6 +33,10 @@ def main() -> None:
         "a9a": partial(kernel.a9a_rbf, table),
         "mnist": partial(kernel.mnist_rbf, table),
         "prediction": partial(kernel.prediction, table),
+        "linear": partial(linear.on_card, table),
+        "linear_profile": partial(linear.profile, table),
+        "linear_sets": partial(linear.real_sets, table),
+        "profiles": partial(kernel.profiles, table),
         "growth": partial(kernel.growth, table),
         "four_times": partial(kernel.four_times, table),
     }

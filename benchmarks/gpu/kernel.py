@@ -69,6 +69,28 @@ def profile(table: Table) -> None:
     print(seen.key_averages().table(sort_by="cuda_time_total", row_limit=14, max_name_column_width=60))
 
 
+def profiles(table: Table) -> None:
+    """The same for the smaller sets."""
+    import cProfile
+    import pstats
+
+    X, y = a9a()
+    rows, digits, *_ = mnist()
+    pixels = (rows / 255).astype(np.float32)
+    for name, model, values, labels in (
+        ("a9a", SVC(C=1.0, gamma=1 / 123, tol=1e-4, device="cuda"), X, y),
+        ("mnist even/odd", SVC(C=1.0, gamma=0.02, tol=1e-4, device="cuda"), pixels, digits % 2),
+        ("mnist ten classes", SVC(C=1.0, gamma=0.02, tol=1e-4, device="cuda"), pixels, digits),
+    ):
+        model.fit(values, labels)
+        kept = cProfile.Profile()
+        kept.enable()
+        model.fit(values, labels)
+        kept.disable()
+        print(name)
+        pstats.Stats(kept).sort_stats("tottime").print_stats(14)
+
+
 def growth(table: Table) -> None:
     X, y, *_ = covtype()
     for n in (50_000, 100_000, 200_000, 400_000):

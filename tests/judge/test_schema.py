@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -152,7 +153,7 @@ def test_no_two_families_judge_one_kind_of_document():
     for (name, _), kinds in judges.items():
         # Two penalties of one estimator: a problem of the second has entries that the first does not know.
         tables = [table_of(kind.schema, "problem.", name) for kind in kinds]
-        assert all(set(later) - set(earlier) for earlier, later in zip(tables, tables[1:])), name
+        assert all(set(later) - set(earlier) for earlier, later in pairwise(tables)), name
         assert len(kinds) <= 2, name
     assert {name for name, _ in pairs} == {fit_of(name).document["estimator"] for name in ZOO}
 

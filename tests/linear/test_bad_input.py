@@ -191,7 +191,6 @@ def test_parameters_of_one_class(estimator, words):
     ("estimator", "words"),
     [
         (LinearSVC(multi_class="crammer_singer"), ["crammer_singer", "sklearn.svm.LinearSVC"]),
-        (LinearSVC(device="cuda"), ["device='cuda'", "'cpu'"]),
     ],
 )
 def test_what_is_not_offered_says_where_it_is(estimator, words):

@@ -74,6 +74,7 @@ SHARED = {
         "line_search": "step lengths of Newton's methods",
         "newton_system": "H v = g by factors",
         "newton_system_cg": "H v = g by conjugate gradients",
+        "newton_system_softmax": "H v = g where examples are fewer than features",
         "exact": "fractions, for separation",
     },
     "certificates": {

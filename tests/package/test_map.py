@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks import map as journey
-from benchmarks.core import map_cells, map_picture, map_run
+from benchmarks.core import map_cells, map_clock, map_picture, map_run
 from benchmarks.core.map_cells import Cell, draw_cell, log_uniform, make_data
 from benchmarks.core.map_fits import KINDS, distance, linear_primal
 from benchmarks.core.map_peers import duel
@@ -222,6 +222,21 @@ def test_the_picture_has_a_place_for_each_size(tmp_path):
 # ---------------------------------------------------------------------------------------------- measuring
 
 
+@pytest.mark.parametrize(("longest", "seconds", "turns"), [(0.1, 2.0, 5), (2.0, 2.0, 3), (9.0, 2.0, 1), (9.0, 1.2, 3)])
+def test_slow_fits_of_which_one_is_plainly_faster_are_not_repeated(monkeypatch, longest, seconds, turns):
+    now = [0.0]
+    monkeypatch.setitem(map_clock.CLOCKS, "wall", lambda: now[0])
+    made = []
+
+    def fit(name, takes):
+        made.append(name)
+        now[0] += takes
+
+    found = map_clock.in_turns({"ours": lambda: fit("o", 1.0), "peer": lambda: fit("p", seconds)}, 5, "wall", longest)
+    assert found == {"ours_s": pytest.approx(1.0), "peer_s": pytest.approx(seconds)}
+    assert made == ["o", "p"] * turns
+
+
 def test_tiny_cells_are_measured_in_a_process_of_its_own():
     worker = map_run.Worker(1)
     try:
@@ -249,7 +264,7 @@ def test_a_cell_is_the_same_for_any_number_of_cells_and_workers(monkeypatch):
         def __init__(self, *_):
             pass
 
-        def run(self, cell, repeats):
+        def run(self, cell, repeats, clock, peers):
             return None if cell.seed % 3 == 0 else row(0.1, 0.1) | {"number": cell.number, "seed": cell.seed}
 
         def close(self):
@@ -284,6 +299,14 @@ def test_the_journey_keeps_what_it_measured(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.strip() in said
     assert journey.main(["--read", str(path), str(path)]) == 0
     assert "seed 11, 11: 4 cells" in capsys.readouterr().out
+    # What was measured is kept, the rest is measured with the same seed.
+    more = ["--only", "Ridge", "--repeats", "1", "--threads", "1", "--json", str(path), "--resume"]
+    assert journey.main(["--cells", "3", "--no-peers", "--clock", "processor", *more]) == 0
+    longer = json.loads(path.read_text())
+    assert (longer["seed"], longer["rows"][:2], len(longer["rows"])) == (11, kept["rows"], 3)
+    assert "peers" not in longer["rows"][2]
+    with pytest.raises(SystemExit, match="is of seed 11"):
+        journey.main(["--seed", "12", *more])
     assert journey.main(["--seed", "11", "--budget", "0"]) == 0  # no time, no cell
     assert "0 cells" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="no estimator of the map: Ridgge"):

@@ -174,6 +174,10 @@ class BlockSoftmax(OverBlocks):
     def mean_bends(self, at):
         return InBlocks(p.mean_bends(a) for p, a in self.walk(at))
 
+    def shares(self, at):
+        assert self.n <= self.d, "fewer examples than features come to a solver"
+        return np.concatenate([p.shares(a) for p, a in self.walk(at)])
+
     def hessian_times(self, at, V, tick=None):
         self.passes += 2
         return add(p.hessian_times(a, V, tick) for p, a in self.walk(at))

@@ -207,3 +207,15 @@ def test_least_squares_holds_no_array_as_long_as_the_examples(alpha, watched):
     problem = watched(BlockTargets.cut(X, y[:, None] + X[:, :1], None, np.full(1, alpha), True, 8))
     _, targets, _ = solved(problem)
     assert targets[0].status == "converged"
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_softmax_of_few_examples_in_blocks(offset):
+    """Fewer examples than features come to the solver: the step by their inverse, in one piece and in blocks."""
+    X, y, c = data(40, 90, classes=3, seed=4)
+    X *= 10.0 ** np.linspace(-2.0, 3.0, 90)  # no diagonal does here
+    whole, blocks = Multinomial.build(X, y, c, 3, offset), BlockSoftmax.cut(X, y, c, 3, offset, 4)
+    expected, found = (solve_multinomial(problem, Stop(1e-9)) for problem in (whole, blocks))
+    there, here = (certify(p, s, tol=1e-9) for p, s in ((whole, expected), (blocks, found)))
+    assert (there.status, here.status) == ("converged", "converged")
+    assert abs(here.primal - there.primal) <= there.gap + here.gap + there.rounding + here.rounding

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gapless._runtime.backend import choose_backend, numpy_in_use
+from gapless._runtime.backend import card_in_use, choose_backend, numpy_in_use
 from gapless._runtime.config import get_config
 from gapless._runtime.lazy import load
-from gapless.backends.gpu.device import card_title, why_no_card
+from gapless.backends.gpu.device import card_title, stands_in, why_no_card
 from gapless.backends.numpy.kernel_gram import hold_distinct, hold_matrix
 from gapless.backends.numpy.kernel_predict import predict_few
 from gapless.backends.numpy.least_squares import NumpyLeastSquares
@@ -132,7 +132,10 @@ def backend_for(X: Any, loss: Any = None) -> str:
 
 
 def rows_for(backend: str, X: Any) -> Any:
-    """X as the backend reads it: numpy has no way for sparse rows."""
+    """X as the backend reads it: numpy has no way for sparse rows, a card has its own."""
+    if backend == "cuda":
+        send: Any = load("gapless.backends.gpu.rows", "send")
+        return send(X)
     return X.toarray() if backend == "numpy" and sparse.issparse(X) else X
 
 
@@ -165,8 +168,72 @@ def kernel_predictor(kernel: Any, X: Any, vectors: Any, device: str = "cpu") -> 
     return predict_few if few or get_config()["backend"] == "numpy" else predict_scores_by_part
 
 
+def linear_device(request: Any, X: Any, several: Callable[[], bool]) -> str:
+    """The device of a linear classifier's fit to X; ``several``: whether there are more than two classes."""
+    worth_values = 50_000_000  # of X: sending 200 MB and reading them some tens of times costs the card 0.1 s
+    asked, (n, d) = request.device, X.shape
+    on_host = isinstance(X, np.ndarray) or sparse.issparse(X)
+    worth = n * d >= worth_values
+    if on_host and not worth and asked == "auto":
+        return "cpu"
+    hindrance = None
+    if sparse.issparse(X):
+        hindrance = "sparse rows have no way on a card yet"
+    elif np.isinf(request.C) or request.solver not in ("auto", "newton", "semismooth"):
+        hindrance = "this solver, or a fit without a penalty, has no way on a card"
+    elif n < d:
+        hindrance = "more columns than rows have no way on a card"
+    elif request.loss == "logistic" and several():
+        hindrance = "logistic regression of several classes has no way on a card yet"
+    if on_host:
+        return choose_device(asked, worth=worth, hindrance=hindrance)
+    if hindrance is not None:
+        raise ValueError(f"X lies on a card, and {hindrance}: bring it to the host (X.cpu())")
+    return "cuda"
+
+
+def receive_from_card(X: Any) -> Any:
+    """Rows that lie on a card, as a fit reads them; None where X is no such array."""
+    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack_device__"):
+        return None
+    cuda = 2  # in DLPack
+    if X.__dlpack_device__()[0] != cuda and not stands_in():
+        return None
+    take: Any = load("gapless.backends.gpu.rows", "receive")
+    return take(X)
+
+
+def kind_of_card(given: Any, found: Any) -> Any:
+    """What was found on the card as the kind of array that ``given`` is."""
+    turn: Any = load("gapless.backends.gpu.rows", "like")
+    return turn(given, found)
+
+
+def as_labels(y: Any) -> Any:
+    """Labels that lie on a card as an array of the host."""
+    return y.cpu().numpy() if hasattr(y, "cpu") else y.get() if hasattr(y, "get") and hasattr(y, "__dlpack__") else y
+
+
+def classes_of_scores(classes: np.ndarray, scores: Any) -> Any:
+    """The classes of scores on a card: an array of their kind where classes are numbers, else one of the host."""
+    index = (scores > 0).astype(int) if hasattr(scores, "astype") else (scores > 0).long()
+    index = index if scores.ndim == 1 else scores.argmax(1)
+    if classes.dtype.kind not in "iufb":
+        return np.take(classes, as_labels(index))
+    numbers: Any = load("gapless.backends.gpu.rows", "take_like")
+    return numbers(scores, classes, index)
+
+
+def on_host(handle: Any) -> np.ndarray:
+    """A vector with an entry for each example, as an array."""
+    return handle if isinstance(handle, np.ndarray) else np.asarray(handle.cpu().numpy())
+
+
 def linear_problem() -> type[LinearProblem]:
     """The kind of linear problem that the backend in use computes."""
+    if card_in_use() is not None:
+        found: Any = load("gapless.backends.gpu.linear", "CardLinear")
+        return found  # type: ignore[no-any-return]
     return NumpyLinearProblem if numpy_in_use() else LinearProblem
 
 

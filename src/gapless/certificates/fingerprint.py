@@ -47,7 +47,7 @@ def fingerprint(
 
     ``sample_weight`` of None is the same as ones. ``hashes`` may hold ``row_hashes(X)``, if they are known.
     """
-    X = X if sparse.issparse(X) else np.asarray(X)
+    X = X if sparse.issparse(X) or hashes is not None else np.asarray(X)
     n = X.shape[0]
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) + 0.0
     labels = np.asarray(label_index)

@@ -19,6 +19,7 @@ from gapless.estimators.shared.gaussian import (
     warn_condition,
     warn_outside,
 )
+from gapless.solvers import gaussian
 from gapless.solvers.gaussian import ILL_CONDITIONED, Root, Whitening, moments, pooled, regularised, whiten
 from gapless.solvers.gaussian_scores import project_by_covariance, project_by_svd, quadratic_scores
 from gapless.solvers.loop import interruptible
@@ -333,10 +334,10 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
                     root = regularised(root, 1.0 - self.reg_param, self.reg_param)
                 _, S, Vt = np.linalg.svd(root.C, full_matrices=False)
                 variances = S**2
-                whitening = whiten(root, float(limits.eps))
-                rank = min(int(np.count_nonzero(variances > self.tol)), whitening.rank)
+                relative_rank, condition = gaussian.rank_and_condition(root, float(limits.eps))
+                rank = min(int(np.count_nonzero(variances > self.tol)), relative_rank)
                 if rank < X.shape[1]:
-                    raise singular_class_error(self, label, (rank, whitening.rank), m, variances, few)
+                    raise singular_class_error(self, label, (rank, relative_rank), m, variances, few)
                 refuse_lost_axes(label, root.C, Vt, variances, X.dtype)
                 means.append(m.mean.astype(X.dtype))
                 scalings.append(variances.astype(X.dtype))
@@ -344,7 +345,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
                 covariances.append(root.C.T @ root.C)
                 applied.append(root.shrinkage)
                 ranks.append(rank)
-                conditions.append(whitening.condition)
+                conditions.append(condition)
             worst = int(np.argmax(conditions))
             if conditions[worst] > ILL_CONDITIONED:
                 which = f"of class {labels.classes[worst]}"

@@ -72,8 +72,8 @@ class LinearSVC(LinearClassifier):
         Start from another fit; without effect where C=inf.
     n_jobs : int or None
         Threads for one-against-rest problems. The bits do not depend on it.
-    device : {"auto", "cpu"}
-        Where to compute.
+    device : {"auto", "cpu", "cuda"}
+        Where to compute: "cuda" is one GPU (the extra ``gpu``), an error where there is none; "auto" takes it where it wins.
 
     Attributes
     ----------

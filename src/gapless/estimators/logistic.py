@@ -82,8 +82,8 @@ class LogisticRegression(LinearClassifier):
         is true.
     init : fitted model, certificate or None
         Start from another fit.
-    device : {"auto", "cpu"}
-        Where to compute.
+    device : {"auto", "cpu", "cuda"}
+        Where to compute: "cuda" is one GPU (the extra ``gpu``), an error where there is none; "auto" takes it where it wins.
 
     Attributes
     ----------

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gapless import losses
 from gapless._runtime.backend import use_backend
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import map_threads
-from gapless.backends.choose import backend_for, rows_for
+from gapless.backends.choose import backend_for, device_title, linear_device, rows_for
 from gapless.certificates.linear import assemble
 from gapless.certificates.model_document import problem_block, statement
 from gapless.encode.labels import Labels
@@ -56,7 +57,7 @@ def fit_linear(
     frame = Frame(request.stop, request.n_jobs)
 
     def fit_on(backend: str) -> LinearFit:
-        with use_backend(backend):
+        with use_backend(device_title(backend)):
             with frame.running():
                 data = encode_linear(request, rows_for(backend, X), y, sample_weight, start, watch)
                 softmax = request.loss == "logistic" and data.labels.n_classes > 2
@@ -65,18 +66,32 @@ def fit_linear(
                 named = data.fingerprint()
             return decode(own, data, parts, named, X.shape[1], feature_names, frame.stopwatch)
 
-    chosen = _choose_backend(request, X)
+    chosen = _choose_backend(request, X, y)
     found = fit_on(chosen)
     if chosen == "numpy" and found.certificate.status == "not_finite":
         return fit_on("numba")  # whose sums may keep what numpy's products lost, at the ends of the floats
     return found
 
 
-def _choose_backend(request: LinearRequest, X: Any) -> str:
+def _choose_backend(request: LinearRequest, X: Any, y: Any) -> str:
     """The backend of a fit; a solver that was asked for by name and a fit without a penalty run on kernels."""
+    held = not (isinstance(X, np.ndarray) or sparse.issparse(X))
+    if (request.device != "cpu" or held) and linear_device(request, X, lambda: _has_several_classes(y)) == "cuda":
+        return "cuda"
     if request.solver not in ("auto", "newton") or math.isinf(request.C):
         return "numba"
     return backend_for(X, losses.BY_NAME[request.loss])
+
+
+def _has_several_classes(y: Any) -> bool:
+    """Whether there are more than two; what cannot be labels is told apart later."""
+    values = np.asarray(y)
+    if values.dtype.kind in "iub" and values.size:
+        return not bool(((values == values.min()) | (values == values.max())).all())
+    try:
+        return len(np.unique(values)) > 2
+    except TypeError:
+        return False
 
 
 def fit_parts(request: LinearRequest, data: LinearRows, frame: Frame) -> list[LinearSubproblemFit]:

@@ -39,6 +39,7 @@ class LinearRequest:
     schedule: Any = None
     l1: float = 0.0  #: with l2 the penalty l1 |w|_1 + l2/2 |w|^2; above 0 it is the family "sparse" that fits
     l2: float = 1.0
+    device: str = "cpu"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +120,11 @@ def encode_linear(
     given = None if sample_weight is None else weights
     groups = order = hashes = None
     # Equal problems shall give equal answers where sorting costs little; larger fits are as good as tol.
-    if 0 < index.size and index.size * (X.shape[1] + 1) <= SMALL_FIT_VALUES:
+    if not hasattr(X, "row_hashes") and 0 < index.size and index.size * (X.shape[1] + 1) <= SMALL_FIT_VALUES:
         hashes = row_hashes(X)
         groups = find_equal_rows(cost.take(hashes), index, cost.c)
+    elif hasattr(X, "row_hashes"):  # rows on a card
+        hashes = X.row_hashes()
     named = in_background(lambda: fingerprint(X, labels.index, given, hashes=hashes))
     if groups is not None and groups.first.size == index.size:  # no two are equal: their order alone is of use
         order, groups = groups.first, None

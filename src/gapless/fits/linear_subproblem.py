@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from gapless import losses
-from gapless.backends.choose import linear_problem, multinomial_problem
+from gapless._runtime.backend import card_in_use
+from gapless.backends.choose import linear_problem, multinomial_problem, on_host
 from gapless.backends.numpy.linear_classes import newton_of_classes, suits_all_at_once
 from gapless.backends.numpy.linear_libsvm import libsvm_of_classes, suits_libsvm
 from gapless.certificates.subproblem import Subproblem, certify
@@ -42,7 +43,7 @@ class LinearSubproblemFit:
 def solve_classes_at_once(request: LinearRequest, data: LinearRows, frame: Frame) -> dict[int, Solution]:
     """Solve small problems in one go where there is a way: the solutions of the classes that converged."""
     positives = data.labels.positives
-    fresh = data.shared is None and math.isfinite(request.C) and request.solver == "auto"
+    fresh = data.shared is None and math.isfinite(request.C) and request.solver == "auto" and card_in_use() is None
     if not fresh or request.loss not in ("hinge", "squared_hinge"):
         return {}
     hinge = request.loss == "hinge"
@@ -93,7 +94,13 @@ def fit_class(
     tol = request.stop.relative_gap
     claim = certify(problem, solution, tol=tol, theta=theta, positive=positive, scores=z, combined=combined)
     return LinearSubproblemFit(
-        returned[None, :-1], returned[-1:], solution.u[None, :], z[None, :], claim, solution.history, combined
+        returned[None, :-1],
+        returned[-1:],
+        on_host(solution.u)[None, :],
+        on_host(z)[None, :],
+        claim,
+        solution.history,
+        combined,
     )
 
 

@@ -60,6 +60,11 @@ class Multinomial(OverRows):
         return cls(rows, np.ascontiguousarray(y, np.int64), np.ascontiguousarray(c, float), K, offset)
 
     @lazy
+    def matrix(self) -> Any:
+        """The rows as products of many vectors read them."""
+        return R.as_matrix(self.rows)
+
+    @lazy
     def R2(self) -> float:
         """The largest |x_i|^2, without the constant feature where the offset is free."""
         return largest_norm2(self.norms2, self.free)
@@ -82,7 +87,7 @@ class Multinomial(OverRows):
 
     def scores(self, theta: np.ndarray, tick: Tick = None) -> np.ndarray:
         """Z (n, K)"""
-        return R.scores_many(self.rows, theta, tick)
+        return R.scores_many(self.rows, theta, tick, self.matrix)
 
     def combine(self, U: np.ndarray, tick: Tick = None) -> np.ndarray:
         """sum_i u_i x_i' (K, d + 1) for U (n, K)"""
@@ -184,6 +189,10 @@ class Multinomial(OverRows):
         weighted = self.c * at.P[:, k]
         return weighted * (1.0 - at.P[:, k] if j == k else at.P[:, j])
 
+    def shares(self, at: SoftmaxAtScores) -> np.ndarray:
+        """c p (n, K)"""
+        return self.c[:, None] * at.P
+
     def mean_bends(self, at: SoftmaxAtScores) -> np.ndarray:
         """The mean of c p (1 - p) over the classes, times K/(K - 1)."""
         return self.c * ((1.0 - np.sum(at.P * at.P, axis=1)) / (self.K - 1))
@@ -193,7 +202,7 @@ class Multinomial(OverRows):
         T = at.P * self.scores(V, tick)
         T -= at.P * T.sum(axis=1, keepdims=True)
         T *= self.c[:, None]
-        return self.combine(T, tick)
+        return R.mix_many(self.rows, T, tick, self.matrix)
 
     # -- maps ----------------------------------------------------------------------------------------------------
 

@@ -4,10 +4,12 @@ from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
 from gapless.rows.products import (
     BLOCK_ROWS,
+    as_matrix,
     block_rows,
     combine,
     combine_many,
     curved,
+    mix_many,
     norms2,
     scores,
     scores_many,
@@ -30,7 +32,7 @@ from gapless.rows.shape import (
 from gapless.rows.weighted_gram import gram, row_products
 
 __all__ = [
-    "BLOCK_ROWS", "CsrRows", "DenseRows", "Rows", "as_rows", "block_rows", "combine", "combine_many", "curved",
-    "gram", "is_dense", "is_sparse", "longest_row", "n_features", "n_rows", "n_stored", "norms2", "row_products",
+    "BLOCK_ROWS", "CsrRows", "DenseRows", "Rows", "as_matrix", "as_rows", "block_rows", "combine", "combine_many", "curved",
+    "gram", "is_dense", "is_sparse", "longest_row", "mix_many", "n_features", "n_rows", "n_stored", "norms2", "row_products",
     "sample", "scores", "scores_many", "slice_rows", "squares", "sum_length", "take_rows",
 ]  # fmt: skip

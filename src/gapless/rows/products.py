@@ -59,12 +59,12 @@ def curved(rows: RowsOrCopy, weights: np.ndarray, p: np.ndarray, tick: Tick | No
     return from_copy_coordinates(rows, _sum(rows, weights, to_copy_coordinates(rows, p), None, tick))
 
 
-def scores_many(rows: Rows, thetas: np.ndarray, tick: Tick | None = None) -> np.ndarray:
-    """X thetas' for several vectors (K, d + 1): one column each."""
+def scores_many(rows: Rows, thetas: np.ndarray, tick: Tick | None = None, matrix: Any = None) -> np.ndarray:
+    """X thetas' for several vectors (K, d + 1): one column each; ``matrix`` is `as_matrix` of the rows, where it is kept."""
     n, d = n_rows(rows), n_features(rows)
     out = np.empty((n, thetas.shape[0]))
     if is_sparse(rows):
-        out[:] = _scipy(rows) @ thetas[:, :d].T
+        out[:] = (as_matrix(rows) if matrix is None else matrix) @ thetas[:, :d].T
     else:
         right = np.ascontiguousarray(thetas[:, :d].T)
         for start in range(0, n, _tile_rows(d)):
@@ -93,11 +93,26 @@ def combine_many(rows: Rows, U: np.ndarray, tick: Tick | None = None) -> np.ndar
     return out
 
 
+def mix_many(rows: Rows, U: np.ndarray, tick: Tick | None = None, matrix: Any = None) -> np.ndarray:
+    """`combine_many` where no bound is made of the order of the sums, so that sparse rows are read once for all lines."""
+    if not is_sparse(rows):
+        return combine_many(rows, U, tick)
+    out = np.empty((U.shape[1], n_features(rows) + 1))
+    out[:, :-1] = ((as_matrix(rows) if matrix is None else matrix).T @ U).T
+    out[:, -1] = rows.constant * U.sum(axis=0)
+    if tick:
+        tick()
+    return out
+
+
 def _tile_rows(d: int) -> int:
     return max(64, ROW_THRESHOLDS.tile_bytes // (8 * max(1, d)))
 
 
-def _scipy(rows: Any) -> Any:
+def as_matrix(rows: Rows) -> Any:
+    """The rows as scipy has them, on the same memory: making it takes longer than a product of few values."""
+    if not is_sparse(rows):
+        return rows.values
     from scipy.sparse import csr_array
 
     return csr_array((rows.values, rows.indices, rows.indptr), shape=(n_rows(rows), rows.n_features))

@@ -217,12 +217,16 @@ def regularised(root: Root, keep: float, diagonal: float) -> Root:
 
 def pooled(roots: Sequence[Root], share: np.ndarray) -> Root:
     """The root of sum_k share_k S_k."""
-    C = np.empty((0, roots[0].C.shape[1]))
-    largest = np.zeros(C.shape[1])
+    d = roots[0].C.shape[1]
+    largest, waiting, n_rows = np.zeros(d), [np.empty((0, d))], 0
     for root, part in zip(roots, share):
-        C = _reduced(np.vstack((C, np.sqrt(part) * root.C)))
+        waiting.append(np.sqrt(part) * root.C)
+        n_rows += root.C.shape[0]
+        if n_rows > _rows_per_block(d):  # few large factorisations cost less than many small ones
+            waiting = [_reduced(np.vstack(waiting))]
+            n_rows = waiting[0].shape[0]
         np.maximum(largest, root.largest, out=largest)
-    return Root(C, largest)
+    return Root(_reduced(np.vstack(waiting)), largest)
 
 
 def root_of_matrix(S: np.ndarray, name: str) -> Root:
@@ -239,23 +243,44 @@ def root_of_matrix(S: np.ndarray, name: str) -> Root:
     return Root((vectors * np.sqrt(values)).T[::-1], np.zeros(S.shape[0]))
 
 
+def _scaled(root: Root, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The root with its columns scaled to unit variance, their scale, and which of them are constant."""
+    deviation = _norms(root.C)
+    flat = deviation <= 4.0 * eps * root.largest
+    scale = np.where(flat, 1.0, deviation)
+    return np.where(flat, 0.0, root.C / scale), scale, flat
+
+
+def _least_that_counts(
+    root: Root, sigma: np.ndarray, scale: np.ndarray, flat: np.ndarray, eps: float, tol: float = 0.0
+) -> float:
+    """The singular value of the scaled root up to which it is rounding."""
+    d, largest = root.C.shape[1], sigma[0] if sigma.size else 0.0
+    ratio = float(np.max(root.largest / scale, where=~flat, initial=0.0))
+    # A float64 covariance does not show a variance below 2^-41 of the largest one, for each feature.
+    noise = max(min(eps * (d + ratio), 1e-5), np.sqrt(d * 2.0**-41)) * largest
+    return float(max(noise, tol))
+
+
+def rank_and_condition(root: Root, eps: float) -> tuple[int, float]:
+    """Those of `whiten`, without its directions: singular values alone take a quarter of the time."""
+    scaled, scale, flat = _scaled(root, eps)
+    sigma = np.linalg.svd(scaled, compute_uv=False)
+    rank = int(np.count_nonzero(sigma > _least_that_counts(root, sigma, scale, flat, eps)))
+    return rank, float((sigma[0] / sigma[-1]) ** 2) if rank == root.C.shape[1] else np.inf
+
+
 def whiten(root: Root, eps: float, tol: float = 0.0) -> Whitening:
     """W with W' (C'C) W = 1 on the directions whose singular value, after scaling columns to unit variance, counts.
 
     A singular value counts above ``tol``, above what the rounding of the data (``eps``, of its dtype) can make, and where its
     square can be told from rounding in the covariance, which is what anybody else gets to see.
     """
-    C, d = root.C, root.C.shape[1]
-    deviation = _norms(C)
-    flat = deviation <= 4.0 * eps * root.largest
-    scale = np.where(flat, 1.0, deviation)
-    _, sigma, Vt = np.linalg.svd(np.where(flat, 0.0, C / scale), full_matrices=False)
+    d = root.C.shape[1]
+    scaled, scale, flat = _scaled(root, eps)
+    _, sigma, Vt = np.linalg.svd(scaled, full_matrices=False)
     Vt[:, flat] = 0.0  # exactly, not by rounding
-    largest = sigma[0] if sigma.size else 0.0
-    ratio = float(np.max(root.largest / scale, where=~flat, initial=0.0))
-    # A float64 covariance does not show a variance below 2^-41 of the largest one, for each feature.
-    noise = max(min(eps * (d + ratio), 1e-5), np.sqrt(d * 2.0**-41)) * largest
-    least = max(noise, tol)
+    least = _least_that_counts(root, sigma, scale, flat, eps, tol)
     rank = int(np.count_nonzero(sigma > least))
     W = (Vt[:rank] / scale).T / sigma[:rank]
     condition = float((sigma[0] / sigma[-1]) ** 2) if rank == d else np.inf

@@ -123,6 +123,11 @@ def _handled_by(handler: Callable[[int, Any], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _copied(handle: Handle) -> Handle:
+    """A copy of a handle: an array's, a list's, or a tensor's."""
+    return handle.copy() if hasattr(handle, "copy") else handle.clone()
+
+
 class Loop:
     """State of one fit of one problem, shared by all solvers that take part in it."""
 
@@ -235,7 +240,7 @@ class Loop:
             if isinstance(u, np.ndarray) and isinstance(self._best_u, np.ndarray) and self._best_u.shape == u.shape:
                 self._best_u[...] = u  # no second copy beside the old one
             else:
-                self._best_u = u if callable(u) else u.copy()
+                self._best_u = u if callable(u) else _copied(u)
             self.best_dual, self.best_combined = dual, None
         event = Event(self.n_iter, self.seconds, self.best_primal, self.best_dual)
         self._remember(event)
@@ -270,7 +275,7 @@ class Loop:
         """
         if primal - dual <= (self.best_primal - self.best_dual) + 1e-9 * abs(primal):
             self.best_theta, self.best_scores = theta.copy(), None
-            self._best_u, self.best_combined = u.copy(), None
+            self._best_u, self.best_combined = _copied(u), None
             self.best_primal, self.best_dual = primal, dual
 
     def _remember(self, event: Event) -> None:

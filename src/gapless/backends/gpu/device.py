@@ -23,6 +23,11 @@ def stand_in(device: str) -> Iterator[None]:
         _stand_in.reset(token)
 
 
+def stands_in() -> bool:
+    """Whether another device takes the card's place here."""
+    return _stand_in.get() is not None
+
+
 def device_name() -> str:
     """The torch device of the card."""
     return _stand_in.get() or "cuda"

@@ -6,6 +6,8 @@ them with float64's values, by the few columns that still change.  Nothing is cl
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
@@ -16,6 +18,7 @@ from gapless.backends.gpu.tiles import Tiles
 from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
 from gapless.solvers.kernel.polish import polish
+from gapless.solvers.kernel.solve import solve_kernel
 from gapless.solvers.loop import Ended, Loop, Stop, Watch
 from gapless.solvers.solution import Solution, Status
 
@@ -36,11 +39,31 @@ def solve_kernel_on_card(
             raise MemoryError(
                 f"the card's memory is full ({problem.n_points} rows): use device='cpu', or fewer rows"
             ) from error
+    if status is None and not search.reaches():
+        return _go_on_by_pairs(search, watch)
     loop = search.loop
     if status in (None, "converged"):
         status = "converged" if search.reaches() else ("max_iter" if loop.n_iter >= stop.passes else "stalled")
     return Solution(
         search.figures.scalars, search.beta, status, loop.n_iter, loop.seconds, search.solver, loop.history, search.scores
+    )  # fmt: skip
+
+
+def _go_on_by_pairs(search: _Search, watch: Watch) -> Solution:
+    """Pairs go on in memory from the point where the search stalled, by values that the card computes."""
+    loop, stop = search.loop, search.stop
+    left = None if stop.seconds is None else max(0.0, stop.seconds - loop.seconds)
+    if loop.n_iter >= stop.passes or left == 0.0:
+        ended: Status = "max_iter" if loop.n_iter >= stop.passes else "time_limit"
+        return Solution(
+            search.figures.scalars, search.beta, ended, loop.n_iter, loop.seconds, search.solver, loop.history, search.scores
+        )  # fmt: skip
+    found = solve_kernel(
+        search.problem, replace(stop, passes=stop.passes - loop.n_iter, seconds=left), start=search.beta, watch=watch
+    )
+    return replace(
+        found, n_iter=found.n_iter + loop.n_iter, seconds=loop.seconds, history=loop.history + found.history,
+        solver=f"{search.solver}+smo",
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ def start_pairs_on_card(
     largest = int(np.sort(counts)[-2:].sum())
     if not isinstance(gram, CardGram) or pieces is None or largest > most_rows or index.size > most_all:
         return None
-    kernels: Any = load("gapless.backends.gpu.triton_pairs")
+    kernels: Any = load("gapless.backends.gpu.loops.triton_pairs")
     order = np.argsort(index, kind="stable")
     device, n = gram.tiles_on_card.device, index.size
     place = torch.from_numpy(order).to(device)

@@ -82,7 +82,7 @@ class Tiles:
         if self.kernel.name == "linear":
             return own @ (other.T @ v.to(rows.dtype))
         if by_triton:
-            sums: Any = load("gapless.backends.gpu.gaussian_sums")
+            sums: Any = load("gapless.backends.gpu.loops.gaussian_sums")
             return sums.add_float64(own, other, v)
         return self._add_by_chunks(own, other, v.to(rows.dtype), tick)
 
@@ -141,7 +141,7 @@ def lay_out(kernel: Any, X: Tensor) -> tuple[Tiles, Tensor]:
     near = bool(torch.isfinite(half).all()) and float(-half.min()) <= far if len(half) else False
     made = Tiles(kernel, rows, one, exponent=True)
     if near and uses_triton(X.device.type):
-        cut: Any = load("gapless.backends.gpu.gaussian_pieces")
+        cut: Any = load("gapless.backends.gpu.loops.gaussian_pieces")
         return replace(made, pieces=cut.cut_into_pieces(given, kernel.gamma)), norms2
     return replace(made, single=rows.float() if near else None), norms2
 

@@ -55,10 +55,10 @@ def libsvm_of_classes(
 def _solve(problem: LinearProblem, products: np.ndarray, at: np.ndarray, loop: Loop) -> Solution | None:
     """The solution of one class, in a second try where the first shows which violation belongs to the gap."""
     n, tolerance = problem.n, loop.stop.relative_gap
-    visits = 4e6  # rows looked at in all steps: some milliseconds
-    most = max(1, min(int(visits / n), loop.stop.passes * n))
+    affordable = 5_000 + int(1e6 / n)  # steps: some 5 to 20 ms, about twice what our solvers take
+    most = max(1, min(affordable, loop.stop.passes * n))
     turn = int(problem.y[at[0]])  # a class and the rest go the same way, whichever of the two is +1
-    violation, steps = min(max(0.3 * tolerance, 1e-5), 1e-2), 0
+    violation, steps = max(0.3 * tolerance, 1e-5), 0
     for _ in range(2):
         loop.tick()
         engine = make_silent(SVC, Effort(violation, most), C=1.0, random_state=0)

@@ -161,6 +161,9 @@ def refuse_lost_axes(label: Any, C: np.ndarray, Vt: np.ndarray, variances: np.nd
         raise ValueError(
             f"{what} beyond the range of {dtype}. Scale the features (StandardScaler), or give X as float64."
         )
+    # A singular value is off by some eps of the largest one, and so is what an axis loses when it is stored.
+    if 100.0 * len(Vt) * limits.eps * np.sqrt(variances[0] / variances[-1]) <= lost:
+        return
     white = C @ (Vt.astype(dtype).astype(np.float64).T / np.sqrt(variances.astype(dtype).astype(np.float64)))
     if not np.abs(white.T @ white - np.eye(len(Vt))).max() <= lost:
         raise ValueError(

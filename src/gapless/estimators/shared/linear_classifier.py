@@ -16,6 +16,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from gapless._runtime.progress import with_progress
+from gapless.backends.choose import as_labels, classes_of_scores, kind_of_card, receive_from_card
 from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.certificates.linear import Certificate
@@ -43,6 +44,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
 
     _progress: Any = None
     _keeps_float32 = False
+    _on_cards = True
 
     classes_: np.ndarray
     coef_: Any  # an array, or a CSR matrix after sparsify()
@@ -99,8 +101,11 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         with interruptible(self) as interruption:
             self._check_parameters()
             refuse_lazy(X)
-            walk = walk_of(X, y, sample_weight)
-            if walk is None and not ready(self, X, y):
+            held = receive_from_card(X)
+            walk = walk_of(X, y, sample_weight) if held is None else None
+            if held is not None:
+                self.n_features_in_, X, y = held.shape[1], held, as_labels(y)
+            elif walk is None and not ready(self, X, y):
                 X, y = read_rows(self, X, y, order="C", accept_large_sparse=True)
             task = self._task(np.float64 if walk else X.dtype)
             start = self.init
@@ -118,7 +123,8 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
                 else:
                     options["feature_names"] = getattr(self, "feature_names_in_", None)
                     fitted = self._fitted(task, X, y, sample_weight, **options)
-                    fitted = replace(fitted, certificate=confirmed(fitted.certificate, X, y, sample_weight))
+                    if held is None:
+                        fitted = replace(fitted, certificate=confirmed(fitted.certificate, X, y, sample_weight))
             self._take(fitted)
         self._raise_interruption(interruption)
         self._warn(fitted)
@@ -141,6 +147,10 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
 
     def _fitted(self, task: LinearRequest, X: Any, y: Any, sample_weight: Any, **options: Any) -> LinearFit:
         if task.l1 > 0.0 and task.C < math.inf:
+            if task.device == "cuda":
+                raise NotImplementedError(
+                    f"{task.estimator}: an L1 penalty has no GPU solver yet; use device='auto' or 'cpu'."
+                )
             return cast(LinearFit, fit_sparse(request_of(task), X, y, sample_weight, **options))
         return fit_linear(task, X, y, sample_weight, **options)
 
@@ -177,6 +187,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             schedule=self.schedule,
             l1=rho,
             l2=1.0 - rho,
+            device=self.device,
         )
 
     def _set_n_iter(self) -> None:
@@ -187,6 +198,10 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
     def decision_function(self, X: Any) -> np.ndarray:
         """<w, x> + b: (n_samples,) for two classes, else one column a class."""
         check_is_fitted(self)
+        held = receive_from_card(X)
+        if held is not None:
+            found = held.products(self.coef_, self.intercept_)
+            return kind_of_card(X, found[:, 0] if found.shape[1] == 1 else found)
         X = read_rows(self, X, reset=False)
         scores = products_of(X, self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
@@ -194,6 +209,8 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score."""
         scores = self.decision_function(X)
+        if not isinstance(scores, np.ndarray):
+            return classes_of_scores(self.classes_, scores)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
 

@@ -14,6 +14,8 @@ class LeastSquaresThresholds(NamedTuple):
     least_variation: float = 2.0**-13
     #: Columns of sparse rows up to which the normal equations, d^2 numbers, are formed; more go to conjugate gradients.
     sparse_columns: int = 1500
+    #: Rows or columns of sparse data up to which a factor takes over from conjugate gradients that go on for long: 72 MB.
+    factored_side: int = 3000
     #: Values of X, n times d, up to which X is written out densely for its singular values: 16 MB.
     dense_values: int = 1 << 21
     #: Operations, n d min(n, d), up to which the singular values are taken at once: some 20 ms.

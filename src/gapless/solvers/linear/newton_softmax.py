@@ -4,7 +4,8 @@
 
 The Hessian couples the classes: its block (k, l) is  sum_i c_i (p_ik [k = l] - p_ik p_il) x_i x_i',  plus the penalty.  Where
 that costs less than some products with the data it is written out and factored; beyond, conjugate gradients solve for the step,
-to the precision that it can use, preconditioned as well as pays (`_Products`).  With a free offset P does not change along
+to the precision that it can use, preconditioned as well as pays (`_Products`); where examples are fewer than features the
+dearest way is the inverse itself (`newton_system_softmax`).  With a free offset P does not change along
 b + t: that direction gets a small ridge, and the b returned sums to 0.  As for two classes the gap costs nothing:
 
     P - D = 1/2 |grad_W P|^2 - b'r,     r = sum_i u_i,     less what D loses where r is not 0
@@ -23,6 +24,7 @@ from gapless.solvers.linear.newton_point import NewtonProgress
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Loop
 from gapless.solvers.newton_system import FACTORED_COLUMNS, conjugate_gradients
+from gapless.solvers.newton_system_softmax import ExamplesInverse
 
 Map = Callable[[np.ndarray], np.ndarray]
 
@@ -42,7 +44,7 @@ def newton_softmax(problem: SoftmaxExamples, loop: Loop, start: np.ndarray | Non
         first = size if first is None else first
         # A gap of tol P needs a gradient of sqrt(2 tol P): closer than half of that is not worth an iteration.
         enough = 0.5 * np.sqrt(2.0 * loop.stop.relative_gap * max(primal, 0.0))
-        tolerance = max(min(0.3, np.sqrt(size / first)), min(0.5, enough / size)) if size > 0.0 else 0.3
+        tolerance = max(min(0.3, (size / first) ** 0.25), min(0.5, enough / size)) if size > 0.0 else 0.3
         step = system.solve(at, -gradient, tolerance)
         if problem.constant == 0.0:
             step[:, -1] = 0.0
@@ -87,6 +89,12 @@ def _record(
     return gradient, gap
 
 
+def few_examples(problem: SoftmaxExamples) -> bool:
+    """Examples are fewer than features, and matrices of their size fit."""
+    n = float(problem.n)
+    return n <= problem.d and problem.K * n * n <= LINEAR_THRESHOLDS.softmax_examples_values
+
+
 class _StepSystem:
     """The linear system of a step: written out and factored where that is cheaper than some products, else iterated."""
 
@@ -97,7 +105,9 @@ class _StepSystem:
         if problem.free:
             self.ridge[-1] = 1e-9 * problem.sum(problem.c) / problem.K  # P does not change along b + t
         self.can_write = (
-            side <= FACTORED_COLUMNS and 0.5 * problem.n * float(side) ** 2 <= LINEAR_THRESHOLDS.softmax_multiplications
+            not few_examples(problem)
+            and side <= FACTORED_COLUMNS
+            and 0.5 * problem.n * float(side) ** 2 <= LINEAR_THRESHOLDS.softmax_multiplications
         )
         blocks = 0.5 * problem.K * (problem.K + 1)
         self.cost = blocks * _cost_of_gram(problem) + 0.02 * float(side) ** 3
@@ -151,8 +161,8 @@ class _Products:
     """Steps by conjugate gradients, which need two products with the data an iteration.
 
     Three preconditioners, each dearer and nearer to the Hessian than the one before: its diagonal; one matrix for all classes, by
-    the mean of p(1 - p); its diagonal blocks.  The dearest is made that costs no more than the last step's products, and kept
-    while it is not.
+    the mean of p(1 - p); its diagonal blocks.  With fewer examples than features: its diagonal, and its inverse.  The dearest
+    is made that costs no more than the last step's products, and kept while it is not.
     """
 
     def __init__(self, problem: SoftmaxExamples, loop: Loop, ridge: np.ndarray) -> None:
@@ -162,18 +172,25 @@ class _Products:
         self.cost = 0.2 * stored * K + 3.0 * problem.n * K + call
         few_columns = m <= LINEAR_THRESHOLDS.softmax_block_columns
         gram = _cost_of_gram(problem) + 0.02 * float(m) ** 3 if few_columns else np.inf
-        self.ways: list[tuple[float, Callable[[Handle], Map]]] = [
-            (0.5 * stored * K, self._by_diagonal),
-            (gram, self._by_one_matrix),
-            (K * gram, self._by_blocks),
-        ]
-        self.way = -1
+        self.ways: list[tuple[float, Callable[[Handle], Map]]] = [(0.5 * stored * K, self._by_diagonal)]
+        self.most = 500
+        if few_examples(problem):
+            inverse = 0.06 * (K + 0.5) * float(problem.n) ** 3 + call
+            self.ways.append((inverse, self._by_inverse))
+            # More products than the inverse costs, with that of the examples, would have been better spent on it.
+            products = 0.03 * float(problem.n) * problem.stored
+            self.most = min(self.most, max(10, int((inverse + products) / self.cost)))
+        else:
+            self.ways += [(gram, self._by_one_matrix), (K * gram, self._by_blocks)]
+        self.inverse: ExamplesInverse | None = None
+        self.squares: np.ndarray | None = None  #: the mean square of each column, by the costs
+        self.way, self.more = -1, 0.0  # what the preconditioner adds to the cost of a product
         self.precondition: Map | None = None
         self.spent = 2  #: products of the last step
 
     def solve(self, at: Handle, right: np.ndarray, tolerance: float) -> np.ndarray:
         problem, tick, ridge = self.problem, self.loop.tick, self.ridge
-        budget = 1.5 * self.spent * self.cost
+        budget = 1.5 * self.spent * (self.cost + self.more)
         way = max((k for k, (cost, _) in enumerate(self.ways) if cost <= budget), default=0)
         if way >= self.way:
             self.way, self.precondition = way, self.ways[way][1](at)
@@ -185,14 +202,27 @@ class _Products:
 
         assert self.precondition is not None
         return conjugate_gradients(
-            apply, self.precondition, right, tolerance, most=500, product=lambda a, b: float(np.sum(a * b))
+            apply, self.precondition, right, tolerance, most=self.most, product=lambda a, b: float(np.sum(a * b))
         )
 
     def _by_diagonal(self, at: Handle) -> Map:
-        problem = self.problem
-        every = range(problem.K)
+        problem, every = self.problem, range(self.problem.K)
+        if (
+            not problem.sparse
+        ):  # columns differ in their units more than in their examples: a pass for all points and classes
+            if self.squares is None:
+                self.squares = problem.squares(problem.c, self.loop.tick) / problem.sum(problem.c)
+            masses = np.array([problem.sum(problem.bends(at, k, k)) for k in every])
+            spread = masses[:, None] * self.squares + self.ridge
+            return lambda V: V / spread
         diagonal = np.stack([problem.squares(problem.bends(at, k, k), self.loop.tick) + self.ridge for k in every])
         return lambda V: V / diagonal
+
+    def _by_inverse(self, at: Handle) -> Map:
+        if self.inverse is None:
+            self.more = self.cost + float(self.problem.K) * float(self.problem.n) ** 2
+            self.inverse = ExamplesInverse(self.problem, self.ridge, self.loop.tick)
+        return self.inverse.at(at)
 
     def _by_one_matrix(self, at: Handle) -> Map:
         factor = self._factor(self.problem.mean_bends(at))
@@ -211,11 +241,14 @@ class _Products:
 def _search(
     problem: SoftmaxExamples, theta: np.ndarray, step: np.ndarray, start: float, at: Handle, along: Handle
 ) -> float:
-    """The t near 1 at which dP/dt has lost at least half of its size, ``start``."""
+    """The t near 1 at which dP/dt has lost nine tenths of its size, ``start``.
+
+    Where examples can be separated losses fall like e^-t: whole steps would be many.
+    """
     linear, square = problem.penalty_along(theta, step)
 
     def slopes(ts: Sequence[float]) -> list[tuple[float, float]]:
         found = problem.slopes_along(at, along, ts)
         return [(linear + t * square + data, square + curvature) for t, (data, curvature) in zip(ts, found)]
 
-    return search_along(slopes, start, at_once=problem.steps_at_once)
+    return search_along(slopes, start, share=0.1, at_once=problem.steps_at_once)

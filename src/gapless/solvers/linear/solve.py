@@ -81,7 +81,7 @@ def solve(
         with loop.catch_end():
             _record_start(problem, loop, start)
             for name, run in _plan(problem, loop, Wishes(solver, start, seed, order, schedule)):
-                if name == "coordinate_descent" and not problem.one_by_one:
+                if _has_no_way(problem, name):
                     continue
                 used.append(name)
                 run()
@@ -148,7 +148,8 @@ def _record_start(problem: LinearProblem, loop: Loop, start: tuple[np.ndarray, n
 def _record_multinomial_start(problem: Multinomial, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
     """The same for softmax. Equal scores move no share, so that D(0) = 0 needs no data."""
     zero = np.zeros((problem.K, problem.d + 1))
-    loop.record(zero, problem.zero_dual(), problem.primal(zero), 0.0, ends=False)
+    equal = float(np.sum(problem.class_weights)) * float(np.log(problem.K))
+    loop.record(zero, problem.zero_dual(), equal, 0.0, ends=False)
     if not np.isfinite(problem.R2):
         loop.end("not_finite")
     if start is not None:
@@ -269,9 +270,16 @@ def passes_are_cheap(problem: LinearProblem) -> bool:
 # -- the end -----------------------------------------------------------------------------------------------------
 
 
+def _has_no_way(problem: LinearProblem, name: str) -> bool:
+    """Whether the rows do not answer what this solver asks: one by one, or by the verbs of interior point."""
+    return (name == "coordinate_descent" and not problem.one_by_one) or (
+        name == "interior_point" and problem.new_barrier is None
+    )
+
+
 def _polish(problem: LinearProblem, loop: Loop, used: list[str]) -> list[str]:
     """Go on to machine precision where it costs at most a fifth of the fit, by count."""
-    if loop.best_theta is None or loop.best_u is None:
+    if loop.best_theta is None or loop.best_u is None or problem.new_sets is None:
         return []
     if loop.settled:
         return ["active_set"]

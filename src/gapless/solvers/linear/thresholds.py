@@ -56,6 +56,8 @@ class LinearThresholds(NamedTuple):
     softmax_multiplications: float = 2e10
     #: Columns up to which its diagonal blocks are factored as a preconditioner.
     softmax_block_columns: int = 1000
+    #: Values of the matrices of examples, one a class, that its inverse may hold where examples are fewer than columns: 320 MB.
+    softmax_examples_values: float = 4e7
 
 
 LINEAR_THRESHOLDS = LinearThresholds()

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import triton
 
-from gapless.backends.gpu import triton_gaussian as kernels
+from gapless.backends.gpu.loops import triton_gaussian as kernels
 
 Tensor = Any
 

@@ -1,0 +1,1 @@
+"""Loops that Triton compiles for the card, and what calls them; imported where there is Triton."""
