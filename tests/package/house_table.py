@@ -168,6 +168,7 @@ SHARED = {
             "imbalance",
             "quickstart",
             "report",
+            "scaling",
             "theory",
             "tuning",
             "which",

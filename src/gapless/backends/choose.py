@@ -17,7 +17,7 @@ from gapless._runtime.config import get_config
 from gapless._runtime.lazy import load
 from gapless.backends.gpu.device import card_title, stands_in, why_no_card
 from gapless.backends.numpy.kernel_gram import hold_distinct, hold_matrix
-from gapless.backends.numpy.kernel_predict import predict_few
+from gapless.backends.numpy.kernel_predict import predict_few, predict_one
 from gapless.backends.numpy.least_squares import NumpyLeastSquares
 from gapless.backends.numpy.linear import NumpyLinearProblem
 from gapless.backends.numpy.multinomial import NumpyMultinomial
@@ -162,6 +162,8 @@ def kernel_predictor(kernel: Any, X: Any, vectors: Any, device: str = "cpu") -> 
         return found
     most_values = 1_000_000  # kernel values: some 5 ms
     dense = isinstance(X, np.ndarray) and isinstance(vectors, np.ndarray)
+    if dense and X.shape[0] == 1 and vectors.size <= most_values and backend_for(X) == "numpy":
+        return predict_one
     if not dense or isinstance(kernel, Linear) or backend_for(X) != "numpy":
         return predict_scores_by_part
     few = X.shape[0] * vectors.shape[0] <= most_values and vectors.size <= most_values

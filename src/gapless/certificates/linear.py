@@ -226,7 +226,7 @@ def assemble(
         fingerprint=dict(fingerprint),
         subproblems=subs,
         statement=dict(statement),
-        arrays=dict(arrays),
+        arrays=arrays if getattr(arrays, "stays", False) else dict(arrays),
         compile_seconds=float(compile_seconds),
     )
 

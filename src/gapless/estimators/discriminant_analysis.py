@@ -21,7 +21,11 @@ from gapless.estimators.shared.gaussian import (
 )
 from gapless.solvers import gaussian
 from gapless.solvers.gaussian import ILL_CONDITIONED, Root, Whitening, moments, pooled, regularised, whiten
-from gapless.solvers.gaussian_scores import project_by_covariance, project_by_svd, quadratic_scores
+from gapless.solvers.gaussian_scores import (
+    project_by_covariance,
+    project_by_svd,
+    scores_along_axes,
+)
 from gapless.solvers.loop import interruptible
 
 
@@ -389,7 +393,4 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
         """The log-odds of ``classes_[1]``; of more than two classes the log posterior of each, up to what they have in common."""
         check_is_fitted(self, "means_")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        wide = [variances.astype(np.float64) for variances in self.scalings_]
-        whitenings = [rotation.astype(np.float64) / np.sqrt(v) for rotation, v in zip(self.rotations_, wide)]
-        means = [mean.astype(np.float64) for mean in self.means_]
-        return quadratic_scores(X, means, whitenings, [np.log(v).sum() for v in wide], self.priors_)
+        return scores_along_axes(X, self.means_, self.rotations_, self.scalings_, self.priors_)

@@ -12,7 +12,7 @@ from gapless.encode.labels import encode_labels
 from gapless.encode.weights import check_sample_weight, resolve_class_weight, weightless_classes
 from gapless.estimators.shared.constraints import booleans, number, options, refuse
 from gapless.estimators.shared.least_squares import LeastSquaresModel, Look, as_columns
-from gapless.fits.blocks.given import walk_of
+from gapless.fits.blocks.given import answer_lazily, walk_of
 from gapless.problems.r_squared import CONSTANT_SHARE, weighted_r_squared
 from gapless.solvers.descent.as_solver import DESCENTS
 from gapless.solvers.loop import interruptible
@@ -33,7 +33,9 @@ class _Regression(MultiOutputMixin, RegressorMixin, LeastSquaresModel):
         return array[0] if self.certificate_.statement["problem"]["columns_of_y"] is None else array
 
     def predict(self, X: Any) -> np.ndarray:
-        """<w, x> + b: (n_samples,), or a column a target."""
+        """<w, x> + b: (n_samples,), or a column a target. Of a Dask collection it is lazy."""
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "predict", X)
         return self._scores(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -359,10 +361,8 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
             self._check_parameters()
             walk = walk_of(X, y, sample_weight)
             if walk is not None:
-                of_classes = {"classify": True, "class_weight": self.class_weight}
-                answer = self._fit_blocks(
-                    walk, lambda targets: np.full(targets, float(self.alpha)), interruption, **of_classes
-                )
+                alphas = lambda targets: np.full(targets, float(self.alpha))  # noqa: E731
+                answer = self._fit_blocks(walk, alphas, interruption, classify=True, class_weight=self.class_weight)
                 self._close(answer, interruption)
                 return self
             X, y, look = self._read(X, y)
@@ -384,12 +384,16 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
         self.n_iter_ = max(self.certificate_.n_iter, 1)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """<w, x> + b: (n_samples,) for two classes, else one column a class."""
+        """<w, x> + b: (n_samples,) for two classes, else one column a class. Of a Dask collection it is lazy."""
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "decision_function", X)
         scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score."""
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "predict", X)
         scores = self.decision_function(X)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]

@@ -66,6 +66,9 @@ class LinearSVC(LinearClassifier):
     time_limit : float or None
         Seconds of work; compiling does not count. The model that comes back is usable (at worst the best constant) and its gap
         is true.
+    checkpoint : str, path or None
+        A file that holds the best model so far, at most once a minute and when the fit ends, with its true gap: a model file like
+        any other. Where it is there already the fit starts from it, so that a program that was killed goes on.
     warm_start : bool
         Start from the previous fit of this object; without effect where C=inf.
     init : fitted model, certificate or None
@@ -109,6 +112,7 @@ class LinearSVC(LinearClassifier):
         time_limit: float | None = None,
         warm_start: bool = False,
         init: Any = None,
+        checkpoint: Any = None,
         n_jobs: int | None = None,
         device: str = "auto",
     ) -> None:
@@ -130,6 +134,7 @@ class LinearSVC(LinearClassifier):
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.init = init
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.device = device
 

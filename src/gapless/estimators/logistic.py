@@ -15,6 +15,7 @@ from gapless.certificates.likelihood import GradientCertificate
 from gapless.errors import IllConditionedWarning, SeparationWarning
 from gapless.estimators.shared.constraints import Constraint, nothing, number, options
 from gapless.estimators.shared.linear_classifier import LinearClassifier
+from gapless.fits.blocks.given import answer_lazily
 from gapless.fits.likelihood import dependent_columns, fit_unpenalised, separation
 from gapless.fits.linear import LinearFit
 from gapless.fits.linear_encode import LinearRequest
@@ -67,6 +68,9 @@ class LogisticRegression(LinearClassifier):
         Newton steps or passes; -1 or None: a finite cap of ours.
     verbose : int
         1 prints the falling gap.
+    checkpoint : str, path or None
+        A file that holds the best model so far, at most once a minute and when the fit ends, with its true gap: a model file like
+        any other. Where it is there already the fit starts from it, so that a program that was killed goes on.
     warm_start : bool
         Start from the previous fit of this object.
     n_jobs : int or None
@@ -122,6 +126,7 @@ class LogisticRegression(LinearClassifier):
         schedule: Any = None,
         time_limit: float | None = None,
         init: Any = None,
+        checkpoint: Any = None,
         device: str = "auto",
     ) -> None:
         self.penalty = penalty
@@ -143,6 +148,7 @@ class LogisticRegression(LinearClassifier):
         self.schedule = schedule
         self.time_limit = time_limit
         self.init = init
+        self.checkpoint = checkpoint
         self.device = device
 
     def _loss(self) -> str:
@@ -285,6 +291,8 @@ class LogisticRegression(LinearClassifier):
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """ln of predict_proba, computed without forming it."""
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "predict_log_proba", X)
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.stack([log_expit(-scores), log_expit(scores)], axis=1)
@@ -292,6 +300,8 @@ class LogisticRegression(LinearClassifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """P(class | x), one column a class in the order of classes_."""
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "predict_proba", X)
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.stack([expit(-scores), expit(scores)], axis=1)

@@ -92,8 +92,12 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         vectors = self.support_vectors_
         if not vectors.shape[0]:
             return abs(rho)
-        squares = vectors.multiply(vectors) if sparse.issparse(vectors) else vectors * vectors
-        top = float(np.abs(self._kernel_.diagonal(np.asarray(squares.sum(axis=1)).ravel())).max())
+        if self._kernel_.of_distances:
+            norms2 = np.zeros(1)  # the diagonal does not depend on them
+        else:
+            squares = vectors.multiply(vectors) if sparse.issparse(vectors) else vectors * vectors
+            norms2 = np.asarray(squares.sum(axis=1)).ravel()
+        top = float(np.abs(self._kernel_.diagonal(norms2)).max())
         return abs(rho) + 0.01 * top * float(np.abs(self._plain_dual()).sum())
 
     def decision_function(self, X: Any) -> np.ndarray:

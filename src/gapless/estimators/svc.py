@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gapless.encode.pairs import confidences_of_pairs, count_votes, pairs_of_classes
+from gapless.encode.pairs import confidences_of_pairs, count_votes, pairs_of_classes, sides_of_pairs
 from gapless.errors import no_probabilities_message
 from gapless.estimators.shared.constraints import Constraint, booleans, options, shared
 from gapless.estimators.shared.kernel_machine import KernelMachine
@@ -87,10 +87,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         K = len(self.classes_) if hasattr(self, "classes_") else 2
         if K == 2:
             return self._sums(X)[0] + self.intercept_
-        ends = np.concatenate(([0], np.cumsum(self._n_support)))
-        sums = self._sums(X, [slice(ends[k], ends[k + 1]) for k in range(K)])
-        columns = [sums[i][:, j - 1] + sums[j][:, i] for i, j in self._pairs()]
-        return np.stack(columns, axis=1) + self.intercept_
+        ends = [0, *np.cumsum(self._n_support).tolist()]
+        sums = self._sums(X, [slice(*run) for run in pairwise(ends)])
+        i, j = sides_of_pairs(K)
+        return (sums[i, :, j - 1] + sums[j, :, i]).T + self.intercept_
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Two classes: (n_samples,). More: a column a class ("ovr": votes and confidences), or a pair ("ovo")."""

@@ -24,9 +24,9 @@ from gapless.encode.labels import Labels
 from gapless.solvers.loop import Watch
 from gapless.solvers.solution import Event
 
-from .frame import Frame
+from .frame import Frame, Keeper
 from .linear_encode import LinearRequest, LinearRows, encode_linear
-from .linear_subproblem import LinearSubproblemFit, fit_all_classes, fit_class, solve_classes_at_once
+from .linear_subproblem import LinearSubproblemFit, fit_all_classes, fit_class, reached, solve_classes_at_once
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +52,7 @@ def fit_linear(
     feature_names: Any = None,
     start: Any = None,
     watch: Watch = Watch(),
+    keeper: Keeper | None = None,
 ) -> LinearFit:
     """Fit a linear classifier; ``start`` is a fitted model or certificate whose coefficients and dual point it resumes from."""
     frame = Frame(request.stop, request.n_jobs)
@@ -62,7 +63,12 @@ def fit_linear(
                 data = encode_linear(request, rows_for(backend, X), y, sample_weight, start, watch)
                 softmax = request.loss == "logistic" and data.labels.n_classes > 2
                 own = replace(request, loss="softmax") if softmax else request
-                parts = fit_parts(own, data, frame)
+                if keeper is not None:
+                    about = X.shape[1], feature_names, frame.stopwatch
+                    keeper.assemble = lambda so_far: decode(
+                        own, data, so_far_parts(own, data, frame, so_far), data.fingerprint(), *about
+                    )
+                parts = fit_parts(own, data, frame, keeper)
                 named = data.fingerprint()
             return decode(own, data, parts, named, X.shape[1], feature_names, frame.stopwatch)
 
@@ -94,13 +100,31 @@ def _has_several_classes(y: Any) -> bool:
         return False
 
 
-def fit_parts(request: LinearRequest, data: LinearRows, frame: Frame) -> list[LinearSubproblemFit]:
+def fit_parts(
+    request: LinearRequest, data: LinearRows, frame: Frame, keeper: Keeper | None = None
+) -> list[LinearSubproblemFit]:
     """Solve and certify all subproblems."""
+
+    def kept(k: int) -> LinearRows:
+        return data if keeper is None else replace(data, watch=keeper.watching(k, data.watch))
+
     if request.loss == "softmax":
-        return [fit_all_classes(request, data, frame)]
+        return [fit_all_classes(request, kept(0), frame)]
     every = range(len(data.labels.positives))
     solved = solve_classes_at_once(request, data, frame)
-    return map_threads(lambda k: fit_class(request, data, k, frame, solved.get(k)), every, request.n_jobs)
+    return map_threads(lambda k: fit_class(request, kept(k), k, frame, solved.get(k)), every, request.n_jobs)
+
+
+def so_far_parts(
+    request: LinearRequest, data: LinearRows, frame: Frame, so_far: dict[int, Any]
+) -> list[LinearSubproblemFit]:
+    """All subproblems as far as they are solved, certified: what a fit would return that was stopped now."""
+    if request.loss == "softmax":
+        return [fit_all_classes(request, data, frame, so_far[0])]
+    return [
+        fit_class(request, data, k, frame, reached(request, data, k, so_far.get(k)))
+        for k in range(len(data.labels.positives))
+    ]
 
 
 def decode(

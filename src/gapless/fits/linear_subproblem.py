@@ -104,6 +104,17 @@ def fit_class(
     )
 
 
+def reached(request: LinearRequest, data: LinearRows, k: int, so_far: tuple[Any, Any, Any] | None) -> Solution:
+    """Class k as far as it is solved; at zero where it was not begun."""
+    _, small = _build_class(request, data, k)
+    if so_far is None:
+        theta = np.zeros(small.d + 1)
+        return Solution(theta, small.zero_dual(), "interrupted", 0, 0.0, "start", [])
+    theta, u, loop = so_far
+    u = small.dual_from_primal(theta) if u is None else u.copy()
+    return Solution(theta, u, "interrupted", loop.n_iter, loop.seconds, "checkpoint", loop.history)
+
+
 def _build_class(request: LinearRequest, data: LinearRows, k: int) -> tuple[LinearProblem, LinearProblem]:
     """The problem on all rows, and on distinct rows."""
     positive, loss = data.labels.positives[k], losses.BY_NAME[request.loss]
@@ -152,8 +163,10 @@ def _solve_class(
     return solve(small, stop, solver=request.solver, start=start, schedule=request.schedule, **options)
 
 
-def fit_all_classes(request: LinearRequest, data: LinearRows, frame: Frame) -> LinearSubproblemFit:
-    """Fit all classes at once, by softmax."""
+def fit_all_classes(
+    request: LinearRequest, data: LinearRows, frame: Frame, so_far: tuple[Any, Any, Any] | None = None
+) -> LinearSubproblemFit:
+    """Fit all classes at once, by softmax; or certify what is reached ``so_far``."""
     K = data.labels.n_classes
 
     def build(X: Any, index: np.ndarray, c: np.ndarray) -> Multinomial:
@@ -170,16 +183,13 @@ def fit_all_classes(request: LinearRequest, data: LinearRows, frame: Frame) -> L
         theta = problem.join(coef, intercept)
         U = problem.dual_from_primal(theta) if dual is None else problem.repair(dual.T)
         start = theta, small.repair(data.gather(U))
-    solution = solve_multinomial(
-        small,
-        frame.share_time(),
-        solver=request.solver,
-        start=start,
-        watch=data.watch,
-        seed=request.seed,
-        order=data.order,
-        schedule=request.schedule,
-    )
+    if so_far is None:
+        options = {"seed": request.seed, "order": data.order, "schedule": request.schedule, "watch": data.watch}
+        solution = solve_multinomial(small, frame.share_time(), solver=request.solver, start=start, **options)  # type: ignore[arg-type]
+    else:
+        theta, U, loop = so_far
+        U = small.dual_from_primal(theta) if U is None else U
+        solution = Solution(theta, U, "interrupted", loop.n_iter, loop.seconds, "checkpoint", loop.history)
     solution = replace(solution, u=problem.repair(data.expand(solution.u)))
     W, b = problem.split(solution.theta)
     W, b = W.astype(request.dtype), b.astype(request.dtype)

@@ -118,6 +118,24 @@ def quadratic_scores(
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
+def scores_along_axes(
+    X: np.ndarray, means: np.ndarray, rotations: list[np.ndarray], variances: list[np.ndarray], priors: np.ndarray
+) -> np.ndarray:
+    """The same where the columns of R_k are the axes of S_k, and v_k its variances. A single row takes all classes at once."""
+    if X.shape[0] > 1:
+        wide = [v.astype(np.float64) for v in variances]
+        whitenings = [R.astype(np.float64) / np.sqrt(v) for R, v in zip(rotations, wide)]
+        middles = [mean.astype(np.float64) for mean in means]
+        return quadratic_scores(X, middles, whitenings, [np.log(v).sum() for v in wide], priors)
+    M, R, V = (np.array(each, dtype=np.float64) for each in (means, rotations, variances))
+    with np.errstate(over="ignore", invalid="ignore"):
+        turned = np.einsum("kji,kj->ki", R, X - M)
+        form = (turned * turned / V).sum(axis=1)
+    form = np.minimum(np.nan_to_num(form, nan=1e300, posinf=1e300), 1e300)  # as `quadratic_form` has it
+    scores = log_priors(priors) - 0.5 * (form + np.log(V).sum(axis=1))
+    return scores[1:] - scores[:1] if len(scores) == 2 else scores[None, :]
+
+
 def quadratic_boundary(
     means: np.ndarray, whitenings: np.ndarray, log_dets: np.ndarray, log_odds: float
 ) -> tuple[np.ndarray, np.ndarray, float]:  # fmt: skip

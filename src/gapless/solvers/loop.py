@@ -56,6 +56,7 @@ class Watch(NamedTuple):
 
     callback: Callable[[Event], None] | None = None
     interruption: Interruption | None = None
+    keep: Callable[[Loop], None] | None = None  #: called with the loop where a better point is recorded
 
 
 @contextmanager
@@ -133,7 +134,7 @@ class Loop:
 
     def __init__(self, stop: Stop, watch: Watch = Watch(), *, started: float | None = None) -> None:
         self.stop = stop
-        self.callback = watch.callback
+        self.callback, self.keep = watch.callback, watch.keep
         self.interruption = watch.interruption or Interruption()
         self.started = now() if started is None else started
         self.n_iter = 0
@@ -162,6 +163,11 @@ class Loop:
     @property
     def seconds(self) -> float:
         return now() - self.started
+
+    @property
+    def recorded_u(self) -> Handle | None:
+        """The best dual point, if it is there already: making it may write over what its solver still needs."""
+        return None if callable(self._best_u) else self._best_u
 
     @property
     def best_u(self) -> Handle | None:
@@ -246,6 +252,8 @@ class Loop:
         self._remember(event)
         if self.callback is not None:
             self.callback(event)
+        if self.keep is not None and better:
+            self.keep(self)
         if ends:
             if self.relative_gap <= self.stop.relative_gap:
                 self.end("converged")

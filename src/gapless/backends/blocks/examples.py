@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gapless import rows as R
 from gapless.backends.blocks import work_linear as work
-from gapless.backends.blocks.walk import InBlocks, Job, Spec, Tick, Walk
+from gapless.backends.blocks.walk import InBlocks, Job, Shape, Spec, Tick, Walk
 from gapless.problems.examples.over_rows import Taken
 
 
@@ -20,8 +19,8 @@ class OverBlocks:
     one_by_one = False
     sums_like_combine = False
 
-    def __init__(self, walk: Walk, spec: Spec, base: tuple[InBlocks, ...], *, offset: str, sparse: bool) -> None:
-        self.walk, self.spec, self.base, self.offset, self.sparse = walk, spec, base, offset, sparse
+    def __init__(self, walk: Walk, spec: Spec, base: tuple[InBlocks, ...], *, offset: str, shape: Shape) -> None:
+        self.walk, self.spec, self.base, self.offset, self.shape = walk, spec, base, offset, shape
         self.n, self.d = sum(walk.sizes), walk.d
         self.free = offset == "free"
         self.steps_at_once = walk.steps_at_once
@@ -49,32 +48,35 @@ class OverBlocks:
 
     # -- shape ---------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _costs(self) -> tuple[int, float, float, float, float]:
-        return self.add(work.costs, rows=True)
+    # Each pass also reads the rows: 1 GB/s of float32 values.
+    read_cost = 4.0  #: ns a value
+
+    @property
+    def sparse(self) -> bool:
+        return self.shape.sparse
 
     @property
     def stored(self) -> int:
-        return self._costs[0]
+        return self.shape.stored
 
     @property
     def pass_stored(self) -> int:
-        return self._costs[0]
+        return self.shape.stored
 
     @property
     def curve_cost(self) -> float:
-        return self._costs[1]
+        return self.shape.curve_cost + self.read_cost * self.stored
 
     @property
     def sum_length(self) -> float:
-        return self._costs[3] + len(self.walk.sizes)
+        return self.shape.sum_length
 
     @property
     def base_length(self) -> float:
-        return self._costs[4]
+        return self.shape.base_length
 
     def gram_cost(self, m: int) -> float:
-        return self._costs[2] * m / max(1, self.n)
+        return self.shape.gram_cost * m / max(1, self.n) + self.read_cost * self.stored
 
     def use_fast_copy(self, large: int | None = None, many: bool = True) -> None:
         """Blocks are read as they are."""
@@ -156,7 +158,14 @@ class OverBlocks:
         return R.row_products(part, np.arange(self.n), tick)
 
     def scores(self, theta: np.ndarray, tick: Tick = None, out: Any = None) -> InBlocks:
-        return self.make(work.scores, theta, rows=True, tick=tick)
+        found = self.make(work.scores, theta, rows=True, tick=tick)
+        if not isinstance(out, InBlocks):
+            return found
+        out.parts, out.known = (
+            found.parts,
+            {},
+        )  # whoever has it sees the new scores, as of an array that is written over
+        return out
 
     def fetch(self, v: InBlocks) -> np.ndarray:
         """The whole vector, here."""

@@ -13,7 +13,7 @@ from gapless.backends.blocks import work_linear as work
 from gapless.backends.blocks.examples import OverBlocks, stack
 from gapless.backends.blocks.hinge import BlockBand, BlockBarrier, BlockSets
 from gapless.backends.blocks.offset import best_offset
-from gapless.backends.blocks.walk import InBlocks, Tick, Walk
+from gapless.backends.blocks.walk import InBlocks, Shape, Tick, Walk
 from gapless.losses.verbs import value
 from gapless.problems.linear import LinearProblem, constant_feature
 from gapless.problems.linear_offset import bound_offset
@@ -31,8 +31,8 @@ class Point:
 class BlockLinear(OverBlocks):
     """P, D and the maps between them, for one class against the rest."""
 
-    def __init__(self, walk: Walk, spec: Any, base: tuple[InBlocks, ...], *, sparse: bool) -> None:
-        super().__init__(walk, spec, base, offset=spec.offset, sparse=sparse)
+    def __init__(self, walk: Walk, spec: Any, base: tuple[InBlocks, ...], *, shape: Shape) -> None:
+        super().__init__(walk, spec, base, offset=spec.offset, shape=shape)
         self.loss: Any = losses.BY_NAME[spec.loss]
         self.constant = constant_feature(spec.offset, spec.scale)
 
@@ -69,7 +69,7 @@ class BlockLinear(OverBlocks):
     def scale_costs(self, factor: float) -> BlockLinear:
         index, _, norms2 = self.base
         base = (index, self.make(work.scale_costs, factor), norms2)
-        return BlockLinear(self.walk, self.spec, base, sparse=self.sparse)
+        return BlockLinear(self.walk, self.spec, base, shape=self.shape)
 
     def sample(self, m: int, order: Any = None) -> LinearProblem:
         """A smaller problem, here, of as many rows as may come."""

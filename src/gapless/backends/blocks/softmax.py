@@ -10,7 +10,7 @@ import numpy as np
 
 from gapless.backends.blocks import work_softmax as work
 from gapless.backends.blocks.examples import OverBlocks
-from gapless.backends.blocks.walk import InBlocks, Tick, Walk
+from gapless.backends.blocks.walk import InBlocks, Shape, Tick, Walk
 from gapless.problems.linear import constant_feature
 from gapless.problems.multinomial import Multinomial
 
@@ -28,8 +28,8 @@ class BlockSoftmax(OverBlocks):
 
     most_written = 1 << 27  #: bytes of the blocks of a Hessian that one reading of the rows fills
 
-    def __init__(self, walk: Walk, spec: work.SoftmaxSpec, base: tuple[InBlocks, ...], *, sparse: bool) -> None:
-        super().__init__(walk, spec, base, offset=spec.offset, sparse=sparse)
+    def __init__(self, walk: Walk, spec: work.SoftmaxSpec, base: tuple[InBlocks, ...], *, shape: Shape) -> None:
+        super().__init__(walk, spec, base, offset=spec.offset, shape=shape)
         self.K, self.constant = spec.K, constant_feature(spec.offset, spec.scale)
 
     @cached_property
@@ -83,6 +83,9 @@ class BlockSoftmax(OverBlocks):
 
     def mean_bends(self, at: Point) -> InBlocks:
         return self.make(work.mean_bends, over=(at.P,))
+
+    def shares(self, at: Point) -> np.ndarray:
+        return self.fetch(self.c)[:, None] * self.fetch(at.P)
 
     def gram(
         self, weights: InBlocks, inside: InBlocks | None = None, tick: Tick = None, *, single: bool = False

@@ -12,11 +12,13 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from gapless import rows as R
-from gapless.backends.blocks.walk import InBlocks, Job, Tick, Walk
+from gapless.backends.blocks.walk import InBlocks, Job, Shape, Tick, Walk
 from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.weights import check_sample_weight
 from gapless.judge.fingerprint import digest
 from gapless.rows.hashes import row_hashes
+from gapless.rows.products import curved_cost
+from gapless.rows.weighted_gram import gram_cost
 
 
 class BlockFacts(NamedTuple):
@@ -33,6 +35,7 @@ class BlockFacts(NamedTuple):
     targets: int  #: columns of y; 0 where it is a vector
     heaviest: float  #: the largest weight
     bytes: int  #: of X
+    shape: Shape
 
 
 def survey(number: int, X: Any, y: Any, weight: Any, classify: bool) -> tuple[Any, ...]:
@@ -52,9 +55,15 @@ def survey(number: int, X: Any, y: Any, weight: Any, classify: bool) -> tuple[An
     facts = BlockFacts(
         n, X.shape[1], X.dtype == np.float32, sparse.issparse(X), digest(row_hashes(X), "<u8"),
         digest(np.ones(n) if given is None else given + 0.0, "<f8"), classes, masses, K,
-        1.0 if given is None else float(given.max(initial=0.0)), _bytes(X),
+        1.0 if given is None else float(given.max(initial=0.0)), _bytes(X), _shape(X),
     )  # fmt: skip
     return facts, codes, given, R.norms2(R.as_rows(X, 0.0))
+
+
+def _shape(X: Any) -> Shape:
+    rows = R.as_rows(X, 1.0)
+    length = float(R.sum_length(rows))
+    return Shape(R.is_sparse(rows), R.n_stored(rows), curved_cost(rows), gram_cost(rows, X.shape[0]), length, 0.0)
 
 
 def _bytes(X: Any) -> int:
@@ -123,6 +132,14 @@ class Surveyed(NamedTuple):
     @property
     def d(self) -> int:
         return self.facts[0].columns
+
+    @property
+    def shape(self) -> Shape:
+        """That of all blocks; sums go over their rows, and then over the blocks."""
+        every = [f.shape for f in self.facts]
+        stored, curve, gram = (sum(each[k] for each in every) for k in (1, 2, 3))
+        longest = max(each.sum_length for each in every) + len(every)
+        return Shape(self.facts[0].sparse, int(stored), float(curve), float(gram), longest, 0.0)
 
     @property
     def single(self) -> bool:

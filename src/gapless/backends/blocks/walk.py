@@ -47,6 +47,18 @@ class Total:
         elif result is not None:
             self._found = [result] if self._found is None else [*self._found, result]
 
+    def join(self, other: Total) -> None:
+        """Put in what another has, as a whole."""
+        if self._kind is type(None):
+            self._kind, self._found = other._kind, other._found
+        elif self._kind is tuple:
+            for mine, theirs in zip(self._found, other._found, strict=True):
+                mine.join(theirs)
+        elif isinstance(other._found, np.ndarray):
+            self._found = self._found + other._found
+        elif other._found is not None:
+            self._found = [*(self._found or []), *other._found]
+
     def get(self) -> Any:
         if self._kind is tuple:
             return tuple(total.get() for total in self._found)
@@ -77,6 +89,17 @@ class InBlocks:
 
     def __len__(self) -> int:
         raise TypeError("a vector that lies in blocks has no length here")
+
+
+class Shape(NamedTuple):
+    """What solvers choose by: values kept, costs of a pass and of a matrix in ns of a core, and how long sums are."""
+
+    sparse: bool
+    stored: int
+    curve_cost: float
+    gram_cost: float
+    sum_length: float
+    base_length: float
 
 
 class Job(NamedTuple):

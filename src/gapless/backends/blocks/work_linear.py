@@ -44,12 +44,6 @@ def facts(part: LinearProblem) -> tuple[Any, ...]:
     return ((*part.masses, float(part.c.sum()), High(part.R2)),)
 
 
-def costs(part: Any) -> tuple[Any, ...]:
-    """What passes cost, and how long their sums are."""
-    lengths = High(part.sum_length), High(part.base_length)
-    return ((part.stored, float(part.curve_cost), float(part.gram_cost(part.n)), *lengths),)
-
-
 def look(part: LinearProblem, theta: np.ndarray) -> tuple[Any, ...]:
     at = part.new_point()
     loss, gradient = part.loss_and_gradient(theta, at)

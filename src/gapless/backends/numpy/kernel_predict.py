@@ -42,3 +42,20 @@ def predict_few(
         for k, part in enumerate(parts):
             np.matmul(K[:, part], columns[part], out=out[k, some])
     return out
+
+
+def predict_one(
+    kernel: Any, X: np.ndarray, vectors: np.ndarray, coefficients: np.ndarray, parts: list[slice]
+) -> np.ndarray:
+    """The same for a single new row, from differences of rows, without BLAS: nothing of many rows pays here."""
+    x, V = X[0].astype(np.float64, copy=False), np.asarray(vectors, dtype=np.float64)
+    if kernel.of_distances:
+        away = V - x
+        K = kernel.from_distances(np.einsum("ij,ij->i", away, away))
+    else:
+        none = np.zeros(1)  # the kernels of products do not ask for squared norms
+        K = kernel.from_products(np.einsum("ij,j->i", V, x)[None, :], none, none)[0]
+    shares, starts = coefficients * K, [part.start for part in parts]
+    if all(part.start < part.stop for part in parts):
+        return np.add.reduceat(shares, starts, axis=1).T[:, None, :]
+    return np.stack([shares[:, part].sum(axis=1)[None, :] for part in parts])

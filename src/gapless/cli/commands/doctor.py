@@ -8,7 +8,7 @@ import os
 import platform
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from gapless._compile.kernel_keys import PACKAGE
 from gapless._compile.processor import HOST
 from gapless._runtime.versions import versions
 from gapless.cli import options
+from gapless.cli.commands.doctor_plan import print_plan
 from gapless.cli.guard import Code, guarded, one_line
 from gapless.cli.output import certificate_figures, print_json, print_line, print_title
 
@@ -36,8 +37,22 @@ EXTRAS = {
 
 
 @guarded
-def doctor(json: options.Json = False, debug: options.Debug = False) -> None:
-    """Say what this installation has, what is off and why; fit a small model and have it checked."""
+def doctor(
+    numbers: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME=NUMBER", help="with --plan: rows=1e9 columns=100 workers=100")
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="say what a fit of rows in blocks would take: rounds, bytes, seconds")
+    ] = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Say what this installation has, what is off and why; fit a small model and have it checked. Or plan a large fit."""
+    if plan:
+        print_plan(numbers or (), json)
+        return
+    if numbers:
+        raise typer.BadParameter(f"{numbers[0]!r}: numbers go with --plan")
     facts: dict[str, Any] = dict(versions())
     facts["cpu"] = _cpu()
     facts["kernels"] = _kernels()

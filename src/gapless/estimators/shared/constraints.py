@@ -6,6 +6,7 @@ constraints admits it, and the error lists their texts.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from math import inf
 from numbers import Integral, Real
@@ -74,6 +75,11 @@ def minus_one() -> Constraint:
 def nothing(text: str = "None") -> Constraint:
     """None."""
     return Constraint(text, lambda value: value is None)
+
+
+def path_of_file() -> Constraint:
+    """The name of a file."""
+    return Constraint("a path", lambda value: isinstance(value, str | os.PathLike))
 
 
 def boolean(*, integers: bool = True) -> Constraint:

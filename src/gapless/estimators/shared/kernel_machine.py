@@ -18,11 +18,12 @@ from gapless._runtime.config import report_convergence
 from gapless._runtime.progress import with_progress
 from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.backends.choose import kernel_predictor
+from gapless.backends.numpy.kernel_predict import predict_one
 from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.kernel import KernelCertificate
 from gapless.certificates.model_document import decode_float
 from gapless.encode.lazy_frames import refuse_lazy
-from gapless.encode.pairs import pairs_of_classes
+from gapless.encode.pairs import classes_by_sign
 from gapless.errors import IllConditionedWarning, short
 from gapless.fits.kernel import KernelFit, fit_kernel
 from gapless.fits.kernel_encode import KernelRequest
@@ -278,13 +279,17 @@ class KernelMachine(DualModel, BaseEstimator):
         X = self._read_new(X)
         dual = self._plain_dual()
         classes = [slice(0, self.support_.size)] if classes is None else classes
-        with one_blas_thread(), thread_team(self.n_jobs), np.errstate(under="ignore"):
-            if callable(self.kernel):
-                return predict_scores_by_part(kernels.Precomputed(), self._matrix(X), self.support_, dual, classes)
-            if self.kernel == "precomputed":
-                return predict_scores_by_part(kernels.Precomputed(), X, self.support_, dual, classes)
-            predict = kernel_predictor(self._kernel_, X, self.support_vectors_, self._prediction_device())
-            return predict(self._kernel_, X, self.support_vectors_, dual, classes)
+        kernel, vectors, predict = self._kernel_, self.support_vectors_, predict_scores_by_part
+        if callable(self.kernel) or self.kernel == "precomputed":
+            kernel, vectors = kernels.Precomputed(), self.support_
+            X = self._matrix(X) if callable(self.kernel) else X
+        else:
+            predict = kernel_predictor(kernel, X, vectors, self._prediction_device())
+        with np.errstate(under="ignore"):
+            if predict is predict_one:  # which asks neither BLAS nor a team
+                return predict_one(kernel, X, vectors, dual, classes)
+            with one_blas_thread(), thread_team(self.n_jobs):
+                return predict(kernel, X, vectors, dual, classes)
 
     def _prediction_device(self) -> str:
         """A kernel that a card has no way for predicts in memory."""
@@ -365,7 +370,7 @@ class KernelMachine(DualModel, BaseEstimator):
         model._sparse = "vector_values" in arrays
         model._label_index = None
         if document["classes"] is not None:
-            model._label_index = _classes_of_support(dual, model.classes_.size)
+            model._label_index = classes_by_sign(dual, model.classes_.size)
         model.support_ = model._support(dual)
         model.support_vectors_ = np.empty((0, 0)) if block["name"] == "precomputed" else model._stored_vectors(arrays)
         model._set_coefficients(dual, arrays["scalars"])
@@ -373,14 +378,6 @@ class KernelMachine(DualModel, BaseEstimator):
         passes = np.array([sub.n_iter for sub in model.certificate_.subproblems], dtype=np.int32)
         model.n_iter_ = passes if document["classes"] is not None else int(passes[0])
         return model
-
-
-def _classes_of_support(dual: np.ndarray, K: int) -> np.ndarray:
-    """The class of every row that has a part in some pair: the sign of its u says which of the two."""
-    found = np.zeros(dual.shape[1], dtype=np.int64)
-    for u, (i, j) in zip(dual, pairs_of_classes(K)):
-        found[u > 0.0], found[u < 0.0] = i, j
-    return found
 
 
 def _refuse_too_large(n: int, name: str) -> None:

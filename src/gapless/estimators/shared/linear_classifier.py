@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import os
+import warnings
 from dataclasses import replace
 from functools import lru_cache
 from inspect import signature
@@ -15,7 +18,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from gapless._runtime.lazy import load
 from gapless._runtime.progress import with_progress
+from gapless._runtime.written import written
 from gapless.backends.choose import as_labels, classes_of_scores, kind_of_card, receive_from_card
 from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.likelihood import GradientCertificate
@@ -24,8 +29,9 @@ from gapless.certificates.sparse.certificate import SparseCertificate
 from gapless.encode.clean import ready
 from gapless.encode.lazy_frames import read_rows, refuse_lazy
 from gapless.encode.offset import encode_offset
-from gapless.fits.blocks.given import note_columns, walk_of
+from gapless.fits.blocks.given import answer_lazily, note_columns, walk_of
 from gapless.fits.blocks.linear import fit_linear_blocks
+from gapless.fits.frame import Keeper
 from gapless.fits.linear import LinearFit, fit_linear
 from gapless.fits.linear_encode import LinearRequest
 from gapless.fits.sparse.fit import fit_sparse, request_of
@@ -35,7 +41,7 @@ from gapless.solvers.linear.solve import DESCENTS, SOLVERS
 from gapless.solvers.loop import Stop, Watch, interruptible
 
 from .certified_model import CoefficientModel, DualModel, history_of
-from .constraints import booleans, integer, minus_one, nothing, number, shared
+from .constraints import booleans, integer, minus_one, nothing, number, path_of_file, shared
 from .loading import blank_model
 
 
@@ -64,6 +70,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         **shared("time_limit", "n_jobs", "verbose"),
         **booleans("fit_intercept", "penalize_intercept", "warm_start"),
         **shared("device", "init"),
+        "checkpoint": [nothing(), path_of_file()],
     }
 
     def _check_parameters(self) -> None:
@@ -108,15 +115,14 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             elif walk is None and not ready(self, X, y):
                 X, y = read_rows(self, X, y, order="C", accept_large_sparse=True)
             task = self._task(np.float64 if walk else X.dtype)
+            _refuse_sparse(task, walk, held)
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
                 start = self.certificate_
+            keeper, start = self._keeper(start)
             with with_progress(self) as callback:
                 options = {"start": start, "watch": Watch(callback, interruption)}
-                if walk is not None and task.l1 > 0.0:
-                    raise NotImplementedError(
-                        f"{type(self).__name__} with an L1 penalty takes rows in memory, not blocks."
-                    )
+                options |= {} if keeper is None else {"keeper": keeper}
                 if walk is not None:
                     fitted = fit_linear_blocks(task, walk, **options)
                     note_columns(self, walk)
@@ -126,9 +132,51 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
                     if held is None:
                         fitted = replace(fitted, certificate=confirmed(fitted.certificate, X, y, sample_weight))
             self._take(fitted)
+            if keeper is not None:
+                self._write_checkpoint(fitted)
         self._raise_interruption(interruption)
         self._warn(fitted)
         return self
+
+    # -- the checkpoint --------------------------------------------------------------------------------------
+
+    _checkpoint_seconds = 60.0  #: between two; writing one costs passes over the data
+
+    def _keeper(self, start: Any) -> tuple[Keeper | None, Any]:
+        """What writes checkpoints of this fit, if it is asked for; and the start: what the last one left, if it is there."""
+        place = self.checkpoint
+        if place is None:
+            return None, start
+        if self._strength() == math.inf:
+            raise ValueError("checkpoint= is for fits with a penalty: with C=inf leave it out")
+        if start is None and os.path.exists(place):
+            earlier = load("gapless.files.model_file", "load")(place)  # type: ignore[operator]
+            name = type(earlier).__name__
+            if name != type(self).__name__:
+                raise ValueError(f"checkpoint={written(str(place))} holds a {name}: name another file, or remove it")
+            start = earlier
+        self.__dict__.pop("_checkpoint_failed", None)
+        return Keeper(self._write_checkpoint, self._checkpoint_seconds), start
+
+    def _write_checkpoint(self, fitted: LinearFit) -> None:
+        """A model file of a fit that is not done; where it cannot be written that is said once, and the fit goes on."""
+        model = copy.copy(self)
+        model._take(fitted)
+        names = fitted.certificate.statement["feature_names"]
+        if names is None:
+            model.__dict__.pop("feature_names_in_", None)
+        try:
+            load("gapless.files.model_file", "save")(model, self.checkpoint)  # type: ignore[operator]
+        except (OSError, MemoryError) as error:
+            if not hasattr(self, "_checkpoint_failed"):
+                self._checkpoint_failed = True
+                why = getattr(error, "strerror", None) or error
+                warnings.warn(
+                    f"checkpoint={written(str(self.checkpoint))} could not be written ({why}): the fit goes on, and what "
+                    "the file held before is as it was",
+                    UserWarning,
+                    stacklevel=2,
+                )
 
     def _take(self, fitted: LinearFit) -> None:
         """The attributes of a fitted model."""
@@ -156,7 +204,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
 
     def _task(self, dtype: Any) -> LinearRequest:
         parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}  # type: ignore[arg-type]
-        parameters["init"] = None  # a model to start from is not part of what was fitted
+        parameters["init"] = parameters["checkpoint"] = None  # where a fit starts from is not part of what was fitted
         # What deprecated names and scikit-learn's meanings come to.
         penalised = self._penalises_offset()
         parameters |= {"C": self._strength(), "penalize_intercept": penalised}
@@ -196,8 +244,10 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
     # -- prediction ------------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """<w, x> + b: (n_samples,) for two classes, else one column a class."""
+        """<w, x> + b: (n_samples,) for two classes, else one column a class. Of a Dask collection it is lazy."""
         check_is_fitted(self)
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "decision_function", X)
         held = receive_from_card(X)
         if held is not None:
             found = held.products(self.coef_, self.intercept_)
@@ -208,6 +258,8 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score."""
+        if hasattr(X, "__dask_graph__"):
+            return answer_lazily(self, "predict", X)
         scores = self.decision_function(X)
         if not isinstance(scores, np.ndarray):
             return classes_of_scores(self.classes_, scores)
@@ -274,6 +326,12 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
                 setattr(model, f"{name}_", getattr(model.certificate_, name))
         model._set_n_iter()
         return model
+
+
+def _refuse_sparse(task: LinearRequest, walk: Any, held: Any) -> None:
+    """An L1 penalty is fitted on rows in memory, without checkpoints."""
+    if task.l1 > 0.0 and (walk is not None or held is not None or task.parameters.get("checkpoint") is not None):
+        raise NotImplementedError(f"{task.estimator} with an L1 penalty takes rows in memory, and keeps no checkpoint.")
 
 
 def products_of(X: Any, coef: Any) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._runtime.lazy import load
 from gapless.backends.choose import walk_for
 
 
@@ -17,6 +18,12 @@ def walk_of(X: Any, y: Any, sample_weight: Any = None) -> Any:
     if walk is not None and y is not None and not walk.takes_labels:
         raise ValueError("blocks bring their labels and weights with them: fit(blocks), without y and sample_weight")
     return walk
+
+
+def answer_lazily(model: Any, method: str, X: Any) -> Any:
+    """What a method of a fitted model says of a Dask collection: an array of Dask."""
+    ask: Any = load("gapless.backends.dask.predict", "lazily")
+    return ask(model, method, X)
 
 
 def note_columns(estimator: Any, walk: Any) -> None:

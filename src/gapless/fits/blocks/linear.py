@@ -31,13 +31,13 @@ from gapless.certificates.model_document import problem_block, statement
 from gapless.certificates.subproblem import Subproblem, certify
 from gapless.encode.labels import Labels, one_class_error
 from gapless.encode.weights import resolve_by_masses
-from gapless.fits.frame import Frame
+from gapless.fits.frame import Frame, Keeper
 from gapless.fits.linear import LinearFit
 from gapless.fits.linear_encode import LinearRequest
 from gapless.problems.constant import separate_equal_constants
 from gapless.solvers.linear.solve import solve, solve_multinomial
 from gapless.solvers.loop import Interruption, Watch
-from gapless.solvers.solution import Event
+from gapless.solvers.solution import Event, Solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class LinePart:
 
 
 def fit_linear_blocks(
-    request: LinearRequest, walk: Walk, *, feature_names: Any = None, start: Any = None, watch: Watch = Watch()
+    request: LinearRequest, walk: Walk, *, start: Any = None, watch: Watch = Watch(), keeper: Keeper | None = None
 ) -> LinearFit:
     """Fit a linear classifier to the blocks of a walk."""
     if math.isinf(request.C):
@@ -78,12 +78,28 @@ def fit_linear_blocks(
     with frame.running(), use_backend(walk.backend):
         data, request = _encode(request, walk, start, watch)
         softmax = request.loss == "logistic" and data.classes.values.size > 2
-        if softmax:
-            request = replace(request, loss="softmax")
-            parts = [_fit_all_classes(request, data, frame)]
-        else:
-            parts = [_fit_class(request, data, k, frame) for k in range(len(_positives(data)))]
-        return _decode(request, data, parts, feature_names, frame)
+        request = replace(request, loss="softmax") if softmax else request
+        lines = 1 if softmax else len(_positives(data))
+        parts: list[LinePart] = []
+
+        def fit(k: int, so_far: Any = None, watched: BlockRows = data) -> LinePart:
+            return (
+                _fit_all_classes(request, watched, frame, so_far)
+                if softmax
+                else _fit_class(request, watched, k, frame, so_far)
+            )
+
+        def assembled(so_far: dict[int, Any]) -> LinearFit:
+            rest = [fit(k, so_far.get(k, (None, None, None))) for k in range(len(parts), lines)]
+            return _decode(request, data, [*parts, *rest], frame)
+
+        for k in range(lines):
+            watched = data
+            if keeper is not None:
+                keeper.assemble = assembled
+                watched = replace(data, watch=keeper.watching(k, watch))
+            parts.append(fit(k, None, watched))
+        return _decode(request, data, parts, frame)
 
 
 def _positives(data: BlockRows) -> tuple[int, ...]:
@@ -118,16 +134,29 @@ def _refuse_weightless(request: LinearRequest, classes: Classes, class_weight: n
         )
 
 
-def _fit_class(request: LinearRequest, data: BlockRows, k: int, frame: Frame) -> LinePart:
+def _reached(problem: Any, so_far: tuple[Any, Any, Any], zero: np.ndarray) -> Solution:
+    """A problem as far as it is solved; at zero where it was not begun."""
+    theta, u, loop = so_far
+    if theta is None:
+        return Solution(zero, problem.zero_dual(), "interrupted", 0, 0.0, "start", [])
+    u = problem.dual_from_primal(theta) if u is None else u
+    return Solution(theta, u, "interrupted", loop.n_iter, loop.seconds, "checkpoint", list(loop.history))
+
+
+def _fit_class(request: LinearRequest, data: BlockRows, k: int, frame: Frame, so_far: Any = None) -> LinePart:
     positives = _positives(data)
     spec = LinearSpec(request.loss, request.offset.kind, request.offset.scale, positives[k], data.seen.d)
-    problem = BlockLinear(data.walk, spec, data.encoded.base, sparse=data.seen.facts[0].sparse)
+    problem = BlockLinear(data.walk, spec, data.encoded.base, shape=data.seen.shape)
     start, earlier = None, _read_start(data, len(positives))
-    if earlier is not None:
+    if earlier is not None and so_far is None:
         theta = problem.join(earlier[0][k], float(earlier[1][k]))
         start = theta, problem.dual_from_primal(theta)
-    stop = frame.share_time(k, len(positives))
-    solution: Any = solve(problem, stop, solver=request.solver, start=start, watch=data.watch, seed=request.seed)  # type: ignore[arg-type]
+    stop, options = frame.share_time(k, len(positives)), {"watch": data.watch, "seed": request.seed}
+    solution: Any
+    if so_far is None:
+        solution = solve(problem, stop, solver=request.solver, start=start, **options)  # type: ignore[arg-type]
+    else:
+        solution = _reached(problem, so_far, np.zeros(problem.d + 1))
     if len(positives) > 1 and solution.status != "converged":
         theta = separate_equal_constants(problem, solution.theta)  # type: ignore[arg-type]
         solution = solution if theta is solution.theta else replace(solution, theta=theta, scores=None)
@@ -145,17 +174,20 @@ def _fit_class(request: LinearRequest, data: BlockRows, k: int, frame: Frame) ->
     return LinePart(returned[None, :-1], returned[-1:], [solution.u], claim, solution.history)
 
 
-def _fit_all_classes(request: LinearRequest, data: BlockRows, frame: Frame) -> LinePart:
+def _fit_all_classes(request: LinearRequest, data: BlockRows, frame: Frame, so_far: Any = None) -> LinePart:
     K = data.classes.values.size
     spec = SoftmaxSpec(K, request.offset.kind, request.offset.scale, data.seen.d)
-    problem = BlockSoftmax(data.walk, spec, data.encoded.base, sparse=data.seen.facts[0].sparse)
+    problem = BlockSoftmax(data.walk, spec, data.encoded.base, shape=data.seen.shape)
     start, earlier = None, _read_start(data, K)
-    if earlier is not None:
+    if earlier is not None and so_far is None:
         theta = problem.join(*earlier[:2])
         start = theta, problem.dual_from_primal(theta)
-    solution: Any = solve_multinomial(
-        problem, frame.share_time(), solver=request.solver, start=start, watch=data.watch, seed=request.seed  # type: ignore[arg-type]
-    )  # fmt: skip
+    solution: Any
+    if so_far is None:
+        options = {"watch": data.watch, "seed": request.seed}
+        solution = solve_multinomial(problem, frame.share_time(), solver=request.solver, start=start, **options)  # type: ignore[arg-type]
+    else:
+        solution = _reached(problem, so_far, np.zeros((K, problem.d + 1)))
     W, b = problem.split(solution.theta)
     W, b = W.astype(request.dtype), b.astype(request.dtype)
     theta = problem.join(W, b)
@@ -171,9 +203,7 @@ def _read_start(data: BlockRows, lines: int) -> tuple[np.ndarray, np.ndarray] | 
     return (arrays["coef"], arrays["intercept"]) if arrays["coef"].shape == (lines, data.seen.d) else None
 
 
-def _decode(
-    request: LinearRequest, data: BlockRows, parts: list[LinePart], feature_names: Any, frame: Frame
-) -> LinearFit:
+def _decode(request: LinearRequest, data: BlockRows, parts: list[LinePart], frame: Frame) -> LinearFit:
     classes, walk = data.classes.values, data.walk
     lines = [u for part in parts for u in part.dual]
     arrays = walk.with_dual(
@@ -192,7 +222,7 @@ def _decode(
             classes,
             data.seen.d,
             problem_block(request.loss, request.offset.kind, request.C, data.class_weight, request.offset.scale),
-            feature_names=feature_names,
+            feature_names=walk.feature_names,
             dtype=request.dtype,
         ),
         arrays,

@@ -26,7 +26,7 @@ PARAMETERS: Table = {
         "init",
         "n_jobs",
     ),
-    **free("device"),
+    **free("device", "checkpoint"),
 }
 TABLES: dict[str, Table] = {
     **SHARED,

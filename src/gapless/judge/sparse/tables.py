@@ -39,11 +39,11 @@ tables: dict[str, Table] = {
     )
     | agree("tol", "fit_intercept")
     | free("dual", "random_state", "solver", "schedule", "max_iter", "verbose", "warm_start", "n_jobs", "on_separation")
-    | free("time_limit", "init", "device"),
+    | free("time_limit", "init", "device", "checkpoint"),
     "LinearSVC.parameters.": agree("C", "penalty", "loss", "class_weight", "penalize_intercept", "intercept_scaling")
     | agree("tol", "fit_intercept", "multi_class")
     | free("dual", "random_state", "solver", "schedule", "max_iter", "verbose", "warm_start", "n_jobs")
-    | free("time_limit", "init", "device"),
+    | free("time_limit", "init", "device", "checkpoint"),
     "problem.": {
         "loss": derived(one_of("squared", "logistic", "squared_hinge"), "estimator, parameter loss"),
         "epsilon": derived(is_size, "parameter epsilon, where the loss has one; else 0"),
