@@ -31,6 +31,7 @@ def main() -> None:
         "profile": partial(kernel.profile, table),
         "covtype": partial(kernel.covtype_rbf, table),
         "a9a": partial(kernel.a9a_rbf, table),
+        "same_bits": partial(kernel.same_bits, table),
         "mnist": partial(kernel.mnist_rbf, table),
         "prediction": partial(kernel.prediction, table),
         "linear": partial(linear.on_card, table),

@@ -133,6 +133,14 @@ def a9a_rbf(table: Table, repeats: int = 5) -> None:
             )
 
 
+def same_bits(table: Table) -> None:
+    X, y = a9a()
+    started = time.perf_counter()
+    first, second = (SVC(C=1.0, gamma=1 / 123, tol=1e-6, device="cuda").fit(X, y).certificate_ for _ in range(2))
+    equal = bool(np.array_equal(first.arrays["dual"], second.arrays["dual"]) and first.gap == second.gap)
+    table.add("a9a twice", time.perf_counter() - started, same_bits=equal)
+
+
 def mnist_rbf(table: Table, repeats: int = 3) -> None:
     X, y, *_ = mnist()
     even = y % 2 == 0

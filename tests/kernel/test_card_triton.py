@@ -64,6 +64,45 @@ def test_sums_are_within_their_bounds(what, d):
     assert (np.abs(rough - exact) <= 2.0**-19 * (1.0 + kernel.gamma * norm2) * sizes).all()
 
 
+def test_rough_scores_are_exact_where_they_count_and_bounded_elsewhere(monkeypatch):
+    from gapless.backends.gpu.kernel_gram import CardGram
+    from gapless.backends.gpu.kernel_scores import CardScores
+    from gapless.problems.kernel import KernelDual
+
+    monkeypatch.setattr(CardScores, "many_rows", 10)
+    X = rng.normal(size=(120, 4))
+    y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    gram = CardGram(RBF(2.0), X, 1 << 20)
+    problem = KernelDual.c_svc(gram, y, np.full(120, 5.0))
+    known = CardScores(problem)
+    K = RBF(2.0).from_distances(squared_distances(X, X))
+    beta = problem.repair(np.where(np.abs(X[:, 0]) < 0.5, 5.0, 0.0))
+    for turn in range(3):
+        found = known.look(beta, lambda: None)
+        exact, sizes = K @ (y * beta), K @ beta
+        assert known._kept.times == turn  # the later ones are corrections
+        assert (np.abs(found.scores - exact) <= np.where(found.off > 0.0, found.off, 1e-12)).all()
+        assert (found.off > 0.0).any()
+        h = 1.0 - y * (exact + problem.best_scalars(exact)[0])
+        counts = (beta > 0.0) | (h > 0.0)
+        assert not found.off[counts].any()
+        assert (known._kept.sizes >= sizes * (1.0 - 1e-12)).all()
+        assert np.isclose(problem.best_scalars(found.scores)[0], problem.best_scalars(exact)[0], atol=1e-12)
+        for sign in (1.0, -1.0):  # one of each class moves, and the sum stays
+            beta[np.flatnonzero((y == sign) & (beta > 1.0))[turn]] -= 0.5
+
+
+def test_slopes_of_all_lengths_at_once():
+    import torch
+
+    from gapless.backends.gpu.loops.vectors import slopes_along
+
+    p, along, weights = (torch.from_numpy(rng.normal(size=1300)) for _ in range(3))
+    lengths = torch.tensor([0.0, 0.1, 1.0], dtype=torch.float64)
+    found = slopes_along(p, along, weights, lengths)
+    assert np.allclose(found, [float((p + s * along).clamp(0, 1) @ weights) for s in lengths], rtol=1e-13)
+
+
 @pytest.mark.slow
 def test_pairs_of_classes_at_once():
     X = rng.normal(size=(50, 4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapless import SVC, verify
+from gapless import SVC, config_context, verify
 from tests.shared_data import folder, needs_data
 
 pytestmark = needs_data
@@ -27,11 +27,14 @@ OPTIMA = [
 ]
 
 
+@pytest.mark.parametrize("backend", ["numba", "numpy"])
 @pytest.mark.parametrize(("name", "kernel", "gamma", "C", "value", "rho", "free", "bounded", "errors"), OPTIMA)
-def test_optima(name, kernel, gamma, C, value, rho, free, bounded, errors):
+def test_optima(backend, name, kernel, gamma, C, value, rho, free, bounded, errors):
     _, X, y = reference(name)
-    model = SVC(kernel=kernel, gamma=gamma, C=C, tol=1e-11).fit(X, y)
+    with config_context(backend=backend):
+        model = SVC(kernel=kernel, gamma=gamma, C=C, tol=1e-11).fit(X, y)
     certificate = model.certificate_
+    assert certificate.backend == {"numba": "cpu", "numpy": "cpu numpy"}[backend]
     assert certificate.converged
     assert certificate.primal == pytest.approx(value, rel=1e-10)
     assert certificate.dual == pytest.approx(value, rel=1e-10)

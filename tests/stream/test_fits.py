@@ -77,6 +77,17 @@ def test_texts_as_labels_and_blocks_with_one_class():
     assert within_gaps(found, LogisticRegression().fit(X, y))
 
 
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_fewer_rows_than_columns_in_units_of_their_own(C):
+    """Softmax then asks for matrices of the rows."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 150)) * 10.0 ** np.linspace(-2.0, 3.0, 150), np.arange(60) % 3
+    found, whole = (LogisticRegression(C=C, tol=1e-8).fit(*data) for data in ((cut(3, X, y),), (X, y)))
+    assert found.status_ == "converged"
+    assert within_gaps(found, whole)
+    assert verify(found, X, y)
+
+
 def test_float32_rows_make_a_float32_model():
     X = rows().astype(np.float32)
     found = LogisticRegression().fit(cut(3, X, labels(X)))

@@ -84,6 +84,9 @@ class BlockSoftmax(OverBlocks):
     def mean_bends(self, at: Point) -> InBlocks:
         return self.make(work.mean_bends, over=(at.P,))
 
+    def shares(self, at: Point) -> np.ndarray:
+        return self.fetch(self.c)[:, None] * self.fetch(at.P)
+
     def gram(
         self, weights: InBlocks, inside: InBlocks | None = None, tick: Tick = None, *, single: bool = False
     ) -> np.ndarray:

@@ -6,6 +6,7 @@ them with float64's values, by the few columns that still change.  Nothing is cl
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ import torch
 from gapless._runtime.cached import lazy
 from gapless.backends.gpu.kernel_gram import tiles_of
 from gapless.backends.gpu.kernel_newton import CardProblem, Effort, Iterate, Level
+from gapless.backends.gpu.kernel_scores import CardScores
 from gapless.backends.gpu.tiles import Tiles
 from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
@@ -44,9 +46,11 @@ def solve_kernel_on_card(
     loop = search.loop
     if status in (None, "converged"):
         status = "converged" if search.reaches() else ("max_iter" if loop.n_iter >= stop.passes else "stalled")
-    return Solution(
-        search.figures.scalars, search.beta, status, loop.n_iter, loop.seconds, search.solver, loop.history, search.scores
-    )  # fmt: skip
+    return search.solution(status)
+
+
+def _no_tick() -> None:
+    """A look at what is returned is not interrupted."""
 
 
 def _go_on_by_pairs(search: _Search, watch: Watch) -> Solution:
@@ -55,9 +59,7 @@ def _go_on_by_pairs(search: _Search, watch: Watch) -> Solution:
     left = None if stop.seconds is None else max(0.0, stop.seconds - loop.seconds)
     if loop.n_iter >= stop.passes or left == 0.0:
         ended: Status = "max_iter" if loop.n_iter >= stop.passes else "time_limit"
-        return Solution(
-            search.figures.scalars, search.beta, ended, loop.n_iter, loop.seconds, search.solver, loop.history, search.scores
-        )  # fmt: skip
+        return search.solution(ended)
     found = solve_kernel(
         search.problem, replace(stop, passes=stop.passes - loop.n_iter, seconds=left), start=search.beta, watch=watch
     )
@@ -80,6 +82,8 @@ class _Search:
         self.figures = KernelFigures(np.zeros(len(problem.totals)), np.inf, -np.inf, np.inf)
         self.unit = 1.0
         self.looked = False
+        self.off = np.zeros(problem.n_points)
+        self.known = CardScores(problem)
         self.solver = "semismooth"
 
     # -- the problem on the card ---------------------------------------------------------------------------------
@@ -151,18 +155,25 @@ class _Search:
         self._take_what_there_is()
         return loop.status
 
+    def solution(self, status: Status) -> Solution:
+        """The point that was reached."""
+        loop, off = self.loop, self.off if self.off.any() else None
+        return Solution(
+            self.figures.scalars, self.beta, status, loop.n_iter, loop.seconds, self.solver, loop.history, self.scores, off=off
+        )  # fmt: skip
+
     def reaches(self) -> bool:
         """Whether the gap is the one that was asked for, or counts as 0."""
         _, primal, _, gap = self.figures
         return relative_gap(primal, primal - gap) <= self.stop.relative_gap or gap <= self.problem.negligible_gap
 
-    def _look(self, beta: np.ndarray) -> None:
+    def _look(self, beta: np.ndarray, *, ticking: bool = True) -> None:
         """Stand at a feasible beta: its scores in float64, and its figures."""
-        problem = self.problem
-        scores = problem.scores(beta)
-        figures = evaluate_point(problem, beta, scores)
+        found = self.known.look(beta, self.loop.tick if ticking else _no_tick)
+        figures = evaluate_point(self.problem, beta, found.scores)
         if not self.looked or figures.gap < self.figures.gap:
-            self.beta, self.scores, self.figures, self.looked = beta, scores, figures, True
+            self.beta, self.scores, self.off = beta, found.scores, found.off
+            self.figures, self.looked = figures, True
         self.loop.record(figures.scalars, beta, figures.primal, figures.primal - figures.gap, ends=False)
 
     def _approach(self) -> None:
@@ -307,11 +318,8 @@ class _Search:
             candidate = self._spread()
         if candidate is None and self.looked:
             return
-        beta = problem.start() if candidate is None else candidate
-        scores = problem.scores(beta)
-        figures = evaluate_point(problem, beta, scores)
-        if not self.looked or figures.gap < self.figures.gap:
-            self.beta, self.scores, self.figures = beta, scores, figures
+        with suppress(Ended):
+            self._look(problem.start() if candidate is None else candidate, ticking=False)
 
     def _spread(self) -> np.ndarray:
         """The point of a smaller level as one of all rows: each by its hinge at w."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,19 +17,8 @@ from gapless.rows.products import Tick
 Tensor = Any
 
 
-class Known(NamedTuple):
-    """The scores of coefficients u of all rows, bounds on the sums of |u| K, and how often they were corrected."""
-
-    u: np.ndarray
-    scores: np.ndarray
-    sizes: np.ndarray
-    times: int
-
-
 class CardGram(Gram):
     """K of rows on the card, in float64."""
-
-    many_rows = 50_000  #: support vectors from which scores are corrected by the columns that changed
 
     def __init__(self, kernel: Any, X: Any, cache_bytes: int) -> None:
         super().__init__(kernel, X.shape[0], cache_bytes)
@@ -37,7 +26,6 @@ class CardGram(Gram):
         self.row_hashes = row_hashes_on_card(rows)
         self.tiles_on_card, norms2 = lay_out(kernel, rows)
         self.norms2 = norms2.cpu().numpy()
-        self._last: Known | None = None
         self._sizes: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         # Twice what numpy's products may be off by: rows are scaled, which rounds each number once more.
         sizes = X.shape[1], float(self.norms2.max(initial=0.0))
@@ -63,54 +51,25 @@ class CardGram(Gram):
             return np.stack(lines, axis=1) if lines else np.zeros((self.n if at is None else len(at), 0))
         rows, coefficients = np.asarray(rows), np.asarray(coefficients, dtype=np.float64)
         if not self.kernel.of_distances:
-            return self._sums(rows, coefficients, at, False, tick)
-        if at is None:
-            self._last = self._by_changes(rows, coefficients, tick) or self._anew(rows, coefficients, tick)
-            return self._last.scores.copy()
-        found = self._sums(rows, coefficients, at, True, tick)
+            return self.sums(rows, coefficients, at, False, tick)
+        found = self.sums(rows, coefficients, at, True, tick)
         sizes = np.full(self.n, np.nan)
-        sizes[np.asarray(at)] = found[:, 1]
-        self._sizes = rows, np.abs(coefficients), sizes  # what a bound on rounding asks for next
+        sizes[slice(None) if at is None else np.asarray(at)] = found[:, 1]
+        self.know_sizes(rows, coefficients, sizes)  # what a bound on rounding asks for next
         return np.ascontiguousarray(found[:, 0])
 
-    def _sums(
+    def sums(
         self, rows: np.ndarray, v: np.ndarray, at: np.ndarray | None, sizes: bool, tick: Tick | None
     ) -> np.ndarray:
+        """sum_j v_j K[at, rows_j]; ``sizes``: a second column has the sums of |v_j| K."""
         on_card = torch.from_numpy(np.array(v)).to(self.tiles_on_card.device)
         place = None if at is None else self._numbers(at)
         found = self.tiles_on_card.add(self._numbers(rows), on_card, place, sizes=sizes, tick=tick)
         return np.asarray(found.cpu().numpy())
 
-    def _anew(self, rows: np.ndarray, v: np.ndarray, tick: Tick | None) -> Known:
-        found = self._sums(rows, v, None, True, tick)
-        scores, sizes = np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1])
-        self._sizes = rows, np.abs(v), sizes
-        return Known(self._all(rows, v), scores, sizes, 0)
-
-    def _by_changes(self, rows: np.ndarray, v: np.ndarray, tick: Tick | None) -> Known | None:
-        """The scores from the last ones, by the columns that changed; None where all cost no more, or a few times did.
-
-        Sums go by parts of at most some thousand terms, whose rounding is a small part of what a sum of ``many_rows`` may be
-        off by: that bound has room for some corrections.
-        """
-        most_times, share = 8, 0.25
-        last = self._last
-        if last is None or rows.size < self.many_rows or last.times >= most_times:
-            return None
-        own = self._all(rows, v)
-        change = own - last.u
-        moved = np.flatnonzero(change)
-        if moved.size > share * rows.size or np.abs(change).sum() > np.abs(own).sum():
-            return None
-        found = self._sums(moved, change[moved], None, True, tick) if moved.size else np.zeros((self.n, 2))
-        scores, sizes = last.scores + found[:, 0], last.sizes + found[:, 1]
-        self._sizes = rows, np.abs(v), sizes
-        return Known(own, scores, sizes, last.times + 1)
-
-    def _all(self, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
-        found = np.zeros(self.n)
-        found[rows] = v
-        return found
+    def know_sizes(self, rows: np.ndarray, coefficients: np.ndarray, sizes: np.ndarray) -> None:
+        """Keep the sums of |u| K of all rows, or bounds on them; NaN where they are not known."""
+        self._sizes = rows, np.abs(coefficients), sizes
 
     def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
         if not self.kernel.of_distances:

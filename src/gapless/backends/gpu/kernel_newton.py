@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from gapless._runtime.lazy import load
+from gapless.backends.gpu.device import uses_triton
 from gapless.backends.gpu.tiles import Tiles
 
 Tensor = Any
@@ -108,6 +110,7 @@ class Level:
         self.problem, self.at, self.effort, self.unit, self.tick = problem, at, effort, unit, tick
         self.steps = 0
         self.figures: Figures | None = None
+        self.lengths = torch.tensor(lengths_of_step(), dtype=torch.float64, device=at.u.device)
         self.settled = False
 
     def run(self, advance: Callable[[], None]) -> None:
@@ -246,12 +249,20 @@ class Level:
         dh = -problem.sign * (df + db)[None, :] - dt
         p, slope_of_p = self.p.reshape(-1), dh.reshape(-1) / at.delta
         weights = problem.c.reshape(-1) * dh.reshape(-1)
-        data = torch.stack([(p + s * slope_of_p).clamp_(0.0, 1.0) @ weights for s in lengths_of_step()])
+        data = self._sum_along(p, slope_of_p, weights)
         first, second = (at.u + at.g) @ df, dg @ df
         found = torch.cat([torch.stack([first, second]), data]).tolist()
         linear = problem.totals[0] * db + (problem.totals[1] * dt if problem.nu_form else 0.0)
         slopes = [found[0] + s * found[1] + linear + value for s, value in zip(lengths_of_step(), found[2:])]
         return root_of_slopes(slopes)
+
+    def _sum_along(self, p: Tensor, along: Tensor, weights: Tensor) -> Tensor:
+        """sum_i weights_i clip(p_i + s along_i, 0, 1) for each length s."""
+        if uses_triton(p.device.type):
+            vectors: Any = load("gapless.backends.gpu.loops.vectors")
+            found: Tensor = vectors.slopes_along(p.contiguous(), along.contiguous(), weights.contiguous(), self.lengths)
+            return found
+        return torch.stack([(p + s * along).clamp_(0.0, 1.0) @ weights for s in lengths_of_step()])
 
 
 class Band(NamedTuple):

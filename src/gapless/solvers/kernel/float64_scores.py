@@ -33,7 +33,7 @@ def refine_where_needed(
     rows = np.flatnonzero(u)
     found = ApproximateScores(rough.scores.copy(), rough.off.copy())
     found.scores[rows], found.off[rows] = problem.gram.product_among(rows, u[rows], tick), 0.0
-    while (open_ := np.flatnonzero(_may_count(problem, found))).size:
+    while (open_ := np.flatnonzero(may_count(problem, found))).size:
         found.scores[open_], found.off[open_] = problem.gram.product(rows, u[rows], open_, tick), 0.0
     return found
 
@@ -47,7 +47,7 @@ def refine_all(problem: KernelDual, beta: np.ndarray, rough: ApproximateScores, 
     return scores
 
 
-def _may_count(problem: KernelDual, rough: ApproximateScores) -> np.ndarray:
+def may_count(problem: KernelDual, rough: ApproximateScores) -> np.ndarray:
     """The points whose hinge may be above 0, or that may be at an end of the best offsets."""
     off = 2.0 * (rough.off if problem.at is None else rough.off[problem.at])
     intervals = problem.intervals(rough.scores)

@@ -20,10 +20,11 @@ from gapless.solvers.loop import SMALL_FIT_VALUES, Loop
 class NewtonPoint:
     """theta, the scores there with c l' and c l'', the sum of the loss and X'(c l')."""
 
-    enough = 0.5  #: a step is taken where the slope along it falls to this share
-
     def __init__(self, problem: LinearExamples, loop: Loop) -> None:
         self.problem, self.loop = problem, loop
+        # The share to which the slope along a step has to fall. Where columns are more than rows, and so separate them, the
+        # logistic loss falls like e^-t: whole steps would be many, and their products cost more than a search.
+        self.enough = 0.1 if problem.loss.entropic and problem.n < problem.d else 0.5
         self.at = problem.new_point()
         self._scratch = problem.new_vector() if problem.free else None
 
