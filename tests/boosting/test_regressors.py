@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeRegressor as SkTree
 
 import gapless
 from gapless import AdaBoostRegressor, BaggingRegressor
+from gapless.estimators.shared import ensemble_trees
 from gapless.estimators.shared.ensemble_trees import SharedTrees
 from tests.boosting.cases import blobs
 
@@ -65,3 +66,18 @@ def test_trees_that_count_their_draws_are_the_trees_of_the_rows_drawn(kind, monk
     for learner, other in zip(model.estimators_, copied.estimators_, strict=True):
         np.testing.assert_allclose(learner.predict(X), other.predict(X), rtol=1e-12, atol=1e-12)
         assert learner.random_state == other.random_state
+
+
+def test_an_error_of_a_handler_is_not_taken_for_one_of_a_tree(monkeypatch):
+    """Trees on shared columns were given up for any ValueError, also for one that the handler of a signal raised."""
+
+    class Alarm(ValueError):
+        pass
+
+    def ring(*given):
+        raise Alarm
+
+    monkeypatch.setattr(ensemble_trees, "prepare_columns", ring)
+    X = np.arange(12.0).reshape(6, 2)
+    with pytest.raises(Alarm):
+        AdaBoostRegressor().fit(X, X[:, 0])

@@ -23,12 +23,14 @@ FILES_PER_PROCESS = 1000
 
 
 class Campaign:
-    """``count`` mutations of a kind from ``first`` on; ``endings`` counts how they ended, ``wrong`` says what must not be."""
+    """``count`` mutations of a kind from ``first`` on; ``endings`` counts how they ended, ``wrong`` says what must not be, of
+    these and of the files that they are made of."""
 
     def __init__(self, kind: str, count: int, keep: Path, workers: int, first: int = 0) -> None:
         self.kind, self.keep = kind, keep
         self.endings: Counter[str] = Counter()
         self.wrong: list[str] = []
+        self.of_seeds: dict[str, str] = {}  #: how the files ended of which mutations are made
         self._lock = threading.Lock()
         step = max(1, min(FILES_PER_PROCESS, -(-count // workers)))
         last = first + count
@@ -79,15 +81,19 @@ class Campaign:
         return False
 
     def _count(self, out: Path) -> int:
-        lines = out.read_text(errors="replace").splitlines()
-        for line in lines:
+        done = 0
+        for line in out.read_text(errors="replace").splitlines():
             number, _, ending = line.partition(" ")
-            if ending.startswith("!"):
-                self._blame(int(number), ending[2:])
-            else:
-                with self._lock:
+            seed, done = number.startswith("="), done + (not number.startswith("="))
+            with self._lock:
+                if seed:
+                    self.of_seeds[number[1:]] = ending
+                    self.wrong += [f"{self.kind} {number[1:]}: {ending[2:]}"] if ending.startswith("!") else []
+                elif not ending.startswith("!"):
                     self.endings[ending] += 1
-        return len(lines)
+            if not seed and ending.startswith("!"):
+                self._blame(int(number), ending[2:])
+        return done
 
     def _blame(self, k: int, words: str) -> None:
         place = self.keep / f"{self.kind}-{k}{ENDINGS[self.kind]}"

@@ -1,7 +1,8 @@
 """``python fuzz_worker.py KIND FIRST LAST STATE``: trials of the mutations FIRST to LAST of a kind in a process of its own.
 
 STATE is a file of 8 bytes: the number of the mutation that is being tried, so that who watches knows which one it was when
-this process dies or does not end. Each line of the output is ``number ending`` or ``number ! what went wrong``.
+this process dies or does not end. Each line of the output is ``number ending`` or ``number ! what went wrong``, and before
+them ``=name ending`` of each file of which mutations are made.
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ def main(kind: str, first: int, last: int, state: str) -> None:
     with tempfile.TemporaryDirectory() as folder, open(state, "r+b") as stream:
         now = mmap.mmap(stream.fileno(), 8)
         place = os.path.join(folder, "file" + ENDINGS[kind])
-        for content in seeds(kind).values():  # compiles and imports what trials need, before the clock runs
-            told(kind, place, content)
+        for name, content in seeds(kind).items():  # compiles and imports what trials need, before the clock runs
+            ending = told(kind, place, content)
+            if ending.startswith("!"):  # the memory of what was imported meanwhile is not the file's
+                ending = told(kind, place, content)
+            print(f"={name} {ending}", flush=True)
         gc.freeze()  # the modules: collecting before each trial is then quick
         for k in range(first, last):
             content = mutated(kind, k)

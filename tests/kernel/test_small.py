@@ -172,3 +172,24 @@ def test_libsvm_solves_the_problem_that_is_certified(kind):
     assert point is not None
     found = evaluate_point(problem, point.beta, problem.scores(point.beta))
     assert found.gap <= 1e-3 * abs(found.primal)
+
+
+def test_the_engine_warns_nobody_and_keeps_errors_that_are_not_its_own(monkeypatch):
+    """That the cap on its steps was reached is for the certificate to say; a handler of a signal may raise while it runs."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(40, 3)), np.arange(40) % 2
+    engine = kernel_libsvm.make_silent(sklearn.svm.SVC, kernel_libsvm.Effort(1e-9, 2), C=10.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert kernel_libsvm.run_engine(engine, X @ X.T, y, np.ones(40))
+    assert int(engine.n_iter_[0]) == 2
+
+    class Alarm(ValueError):
+        pass
+
+    def ring(*given, **named):
+        raise Alarm
+
+    monkeypatch.setattr(engine, "fit", ring)
+    with pytest.raises(Alarm):
+        kernel_libsvm.run_engine(engine, X @ X.T, y, np.ones(40))

@@ -15,7 +15,13 @@ from gapless.kernels import RBF
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.kernel.free_set import take_newton_steps
 from gapless.solvers.kernel.inner_loop import take_pairs
-from gapless.solvers.kernel.level import NestedLevel, level_sizes, start_from_smaller_level
+from gapless.solvers.kernel.level import (
+    NestedLevel,
+    ProductPace,
+    level_sizes,
+    level_sizes_in_time,
+    start_from_smaller_level,
+)
 from gapless.solvers.kernel.polish import polish
 from gapless.solvers.kernel.smo import solve_level, solve_single_precision
 from gapless.solvers.kernel.solve import solve_kernel
@@ -100,6 +106,32 @@ def test_a_start_by_parts_is_near_the_optimum():
     beta, _ = solve_single_precision(problem, Loop(Stop(0.0, 10_000)))
     _, primal, _, gap = evaluate_point(problem, beta, problem.scores(beta))
     assert gap <= 1e-4 * primal
+
+
+def test_levels_are_as_small_as_the_time_that_is_left_asks(monkeypatch):
+    """Scores of all 9,000 points by one support vector take 9 s here, 3 times that are kept for them: nothing is begun that
+    could not be claimed in time."""
+    problem, order = problems(9000)["c_svc"], np.random.default_rng(1).permutation(9000)
+    usual = level_sizes(problem, order)
+    assert usual == [2250, 9000]
+    asked = []
+    monkeypatch.setattr(ProductPace, "try_product", lambda pace, of: asked.append(of) or pace.note(1e6, 1e3))
+
+    def sizes(seconds):
+        return level_sizes_in_time(problem, order, Loop(Stop(0.0, 10_000, seconds)), ProductPace())
+
+    assert sizes(None) == usual
+    assert not asked
+    assert sizes(27.0 * 2260) == usual
+    assert sizes(27.0 * 2240) == [562, *usual]
+    assert sizes(27.0 * 500) == [140, 562, *usual]
+    assert sizes(1.0) == [140, 562, *usual]  # of fewer than 50 points nothing can be said
+    started = Loop(Stop(0.0, 10_000, 5.0))
+    with pytest.raises(Ended):
+        solve_single_precision(problem, started)
+    assert started.status == "time_limit"
+    assert started.best_u is not None
+    assert np.count_nonzero(started.best_u) * 27.0 <= 5.0
 
 
 @pytest.mark.parametrize("limit", [0.02, 0.1])

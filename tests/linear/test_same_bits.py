@@ -20,6 +20,8 @@ from sklearn.datasets import load_digits, make_classification
 
 from tests.linear.sets import LOSSES, OFFSETS, bits, form, load, model
 
+#: BLAS has threads of its own here: elsewhere two workers have one each.
+pytestmark = pytest.mark.alone
 SETS = ("breast_cancer", "wine", "digits")
 
 

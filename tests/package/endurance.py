@@ -1,6 +1,6 @@
 """What a long-lived process goes through: run as a process, one line of JSON.
 
-python -m tests.package.endurance fits NUMBER | threads NUMBER | fork NUMBER | loky NUMBER | memory NUMBER | twice SEED
+python -m tests.package.endurance fits NUMBER | threads NUMBER | fork NUMBER | loky NUMBER | memory NUMBER | few SEED | twice SEED
 """
 
 from __future__ import annotations
@@ -143,8 +143,6 @@ def short_of_memory(number: int) -> dict[str, Any]:
     """Fits under RLIMIT_AS, at limits from next to nothing to nearly enough: MemoryError or a model; then a fit that has room."""
     import resource
 
-    import numba  # noqa: F401  whose library cannot be loaded in little memory, which is an OSError of its own
-
     random = np.random.default_rng(number)
     wrong, refused, fitted = [], 0, 0
     held = resource.getrlimit(resource.RLIMIT_AS)
@@ -243,8 +241,16 @@ def pressed_twice(seed: int) -> dict[str, Any]:
     return {"done": int(heard), "wrong": wrong, "name": name}
 
 
+def few_of_each(seed: int) -> dict[str, Any]:
+    """Few of each in one process: a fork and fits at once after others, as in a program that does all of it."""
+    numbers = {fits: 2 * len(KINDS), at_once: 8, forked: 4, in_loky: 4, short_of_memory: len(LARGE)}
+    wrong = [f"{run.__name__}: {each}" for run, number in numbers.items() for each in run(number)["wrong"]]
+    return {"done": sum(numbers.values()), "wrong": wrong}
+
+
 RUNS = {
     "fits": fits,
+    "few": few_of_each,
     "threads": at_once,
     "fork": forked,
     "loky": in_loky,

@@ -36,7 +36,7 @@ COLD: dict[str, tuple[int | None, float]] = {
     "predict": (1, 0.8),
     "train": (None, 20.0),
 }
-QUICK = ("Ridge", "LinearSVC")
+QUICK = ("Ridge",)
 NEEDS_DATA = ("train",)
 #: Processor seconds of the import on the machine of the table.
 IMPORT = 1.5

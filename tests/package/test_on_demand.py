@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 
 import pytest
 
+from gapless._compile import on_demand
 from tests.package.processes import environment
 
 NAMES = """
@@ -131,9 +134,9 @@ assert isinstance(linear_sums.add_mass_below, types.FunctionType)
 )
 
 
-def run(code: str, **changes: str) -> None:
+def run(code: str, *arguments: str, **changes: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *arguments],
         env=environment(**changes),
         capture_output=True,
         text=True,
@@ -143,10 +146,54 @@ def run(code: str, **changes: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("code", [NAMES, CALLS, PICKLED, LEFT, THREADS, STOPPED], ids=range(6))
-def test_numba_on_demand(code):
-    run(code, GAPLESS_QUIET="1")
+#: Each in a copy of a process that has imported gapless, and not numba: an import of gapless takes longer than any of them.
+COPIES = """
+import json, os, sys
+codes = json.loads(sys.argv[1])
+import gapless.problems.linear
+for number, code in enumerate(codes):
+    child = os.fork()
+    if child == 0:
+        try:
+            exec(code, {})
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, number
+"""
+
+
+def test_the_names_do_not_import_numba():
+    run(NAMES, GAPLESS_QUIET="1")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a copy of a process")
+def test_numba_on_demand():
+    run(COPIES, json.dumps([CALLS, PICKLED, LEFT, THREADS, STOPPED]), GAPLESS_QUIET="1")
 
 
 def test_where_nothing_is_compiled_a_kernel_is_its_function():
     run(INTERPRETED, NUMBA_DISABLE_JIT="1")
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("libllvmlite.so: failed to map segment from shared object", MemoryError),
+        ("libllvmlite.so: cannot open shared object file: No such file or directory", OSError),
+    ],
+)
+def test_want_of_memory_for_numbas_library_is_called_so(monkeypatch, words, kind):
+    def load(name):
+        try:
+            raise OSError(words)
+        except OSError:
+            raise OSError("Could not find/load shared object file")  # noqa: B904 - as llvmlite does
+
+    monkeypatch.setattr(on_demand, "import_module", load)
+    with pytest.raises(kind) as caught:
+        on_demand._import_numba()
+    assert type(caught.value) is kind

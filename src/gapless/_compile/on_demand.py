@@ -143,11 +143,27 @@ def _import_numba() -> None:
     try:
         import_module("numba")
         import_module("gapless._compile.kernel_cache")
-    except BaseException:
+    except BaseException as error:
         for name in set(sys.modules) - before:
             if name.partition(".")[0] in ("numba", "llvmlite") or name.startswith("gapless._compile."):
                 del sys.modules[name]
+        if isinstance(error, ImportError | OSError) and _lacks_memory(error):
+            raise MemoryError(
+                "numba, which compiles the kernels of this fit, could not be loaded: there is not enough memory for it. It "
+                "needs some 0.5 GB of address space; raise the limit (ulimit -v, RLIMIT_AS), or use "
+                "gapless.config_context(backend='numpy') where the data is small."
+            ) from error
         raise
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Whether the dynamic linker found no memory for a library, by its own words: it gives no number of an error."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if any(word in str(cause) for word in ("annot allocate memory", "failed to map segment")):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def _replace_sleepers() -> None:

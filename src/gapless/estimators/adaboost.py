@@ -369,5 +369,7 @@ def _mark(X: Any, labels: Labels, weights: np.ndarray | None) -> dict[str, Any] 
     """The fingerprint; None where X is no matrix of numbers, of which nothing could be checked later."""
     try:
         return fingerprint(X, labels.index, weights)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError):  # of the handler of a signal
+            raise
         return None

@@ -183,7 +183,9 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
         self.__dict__.pop("certificate_", None)
         try:
             mark = mark_of_targets(X, y, weights)
-        except (TypeError, ValueError):  # no matrix of numbers: nobody could check anything
+        except (TypeError, ValueError) as error:  # no matrix of numbers: nobody could check anything
+            if type(error) not in (TypeError, ValueError):  # of the handler of a signal
+                raise
             return
         members, (n, d) = len(self.estimators_), X.shape
         problem = bag_block(members, n, d, "i" if y.dtype.kind in "iu" else "f")

@@ -134,7 +134,9 @@ def run_engine(engine: Any, K: np.ndarray, y: np.ndarray | None, c: np.ndarray) 
     try:
         with config_context(assume_finite=bool(np.isfinite(K.sum())), skip_parameter_validation=True):
             engine.fit(K, y, sample_weight=c)
-    except ValueError:
+    except ValueError as error:
+        if type(error) is not ValueError:  # of the handler of a signal, not of scikit-learn's
+            raise
         return False
     return True
 
@@ -156,5 +158,8 @@ def make_silent(engine: type, effort: Effort, **parameters: Any) -> Any:
 
 @cache
 def _without_warning(engine: type) -> type:
-    """The cap on the steps is ours: that it was reached is for the certificate to say, not for scikit-learn's warning."""
-    return type(engine.__name__, (engine,), {"_warn_from_fit_status": lambda self: None})
+    """The cap on the steps is ours: that it was reached is for the certificate to say, not for scikit-learn's warning.
+
+    scikit-learn warns where its attribute ``fit_status_`` is 1. A filter of warnings would be that of all threads.
+    """
+    return type(engine.__name__, (engine,), {"fit_status_": property(lambda self: 0, lambda self, status: None)})

@@ -173,7 +173,9 @@ class BaseBagging(Ensemble):
             told = statement(
                 type(self).__name__, self.get_params(deep=False), classes, X.shape[1], problem, feature_names=self._names()
             )  # fmt: skip
-        except (TypeError, ValueError):  # X is no matrix of numbers: there is nothing to check
+        except (TypeError, ValueError) as error:  # X is no matrix of numbers: there is nothing to check
+            if type(error) not in (TypeError, ValueError):  # of the handler of a signal
+                raise
             return
         lists = np.array(self.estimators_features_, dtype=np.int32).reshape(members, bags.features)
         self.certificate_ = EnsembleCertificate(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 
 from gapless._compile.on_demand import awake
@@ -80,19 +80,15 @@ class SharedTrees:
         thin = sparse.issparse(X) and X.shape[0] * X.shape[1] <= TREE_THRESHOLDS.dense_values
         if not (plain and (thin or isinstance(X, np.ndarray)) and X.dtype.kind in "fiub" and X.shape[0] > 0):
             return None
-        try:
-            return cls(base, X, y)
-        # missing values, or parameters and targets that the fit of a single tree refuses in its own words
-        except ValueError:
-            return None
-
-    def __init__(self, base: Any, X: Any, y: np.ndarray) -> None:
         with np.errstate(over="ignore"):
-            thin = sparse.issparse(X)
-            self.X = X.astype(np.float32).toarray(order="C") if thin else np.ascontiguousarray(X, dtype=np.float32)
-        if not all_finite(self.X):
-            raise ValueError("missing or infinite values")
-        self.y, self.base = y, base
+            rows = X.astype(np.float32).toarray(order="C") if thin else np.ascontiguousarray(X, dtype=np.float32)
+        # Missing values, and targets that the fit of a single tree refuses in its own words. No error is caught here: it may
+        # be one that the handler of a signal raised.
+        finite = y.dtype.kind in "iub" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
+        return cls(base, rows, y) if all_finite(rows) and (finite or is_classifier(base)) else None
+
+    def __init__(self, base: Any, X: np.ndarray, y: np.ndarray) -> None:
+        self.X, self.y, self.base = X, y, base
         base._check_parameters()
         kinds = np.zeros(X.shape[1], dtype=np.bool_)
         self.columns = prepare_columns(self.X, kinds, choose_bins(base.max_bins, X.shape[0]))

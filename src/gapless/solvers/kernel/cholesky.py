@@ -38,8 +38,11 @@ def solve_by_cholesky(problem: KernelDual, loop: Loop) -> np.ndarray | None:
         try:
             margin = hard_margin_gram(K, problem.sign, stop=replace(left, relative_gap=1e-10, passes=1000))
             found.append(np.abs(margin.u) / top)
-        except (NotSeparable, ValueError):
+        except NotSeparable:
             pass
+        except ValueError as error:  # K is no matrix of inner products
+            if type(error) is not ValueError:  # of the handler of a signal
+                raise
     factor, order, rank, _ = dpstrf(K, lower=1)
     if rank > 0 and (not found or (found[0] > problem.c).any()):
         L = np.empty((K.shape[0], rank))

@@ -34,12 +34,23 @@ class ProductPace:
     def seconds(self, values: float) -> float:
         return values * self.each if np.isfinite(self.each) else 0.0
 
+    def try_product(self, problem: KernelDual) -> None:
+        """Time a product of some ms before the first level, in double precision, of which single precision takes half."""
+        columns, rows = np.arange(min(512, problem.n_points)), np.arange(min(4096, problem.n_points))
+        ones = np.ones(columns.size)
+        problem.gram.product(columns[:1], ones[:1], rows[:1])  # loads its kernels
+        started = now()
+        problem.gram.product(columns, ones, rows)
+        self.note(columns.size * rows.size, 0.5 * (now() - started))
+
 
 class NestedLevel:
     """The variables of the first n points of an order, with their u and v. Regression has two variables for each point."""
 
-    def __init__(self, problem: KernelDual, tiles: Any, order: np.ndarray, scale: float = 1.0) -> None:
-        self.pace, self.whole = ProductPace(), problem.n_points
+    def __init__(
+        self, problem: KernelDual, tiles: Any, order: np.ndarray, scale: float = 1.0, pace: ProductPace | None = None
+    ) -> None:
+        self.pace, self.whole = pace or ProductPace(), problem.n_points
         #: Support vectors that the equalities of the whole problem ask for beyond those of this level.
         self.missing_support = 0.0
         if problem.kind in ("nu_svc", "one_class"):
@@ -168,9 +179,11 @@ class NestedLevel:
         return middle, worst
 
 
-def level_sizes(problem: KernelDual, order: np.ndarray) -> list[int]:
+def level_sizes(
+    problem: KernelDual, order: np.ndarray, smallest: float = KERNEL_THRESHOLDS.smallest_level
+) -> list[int]:
     """The sizes of the levels in points, the whole problem last. No level has fewer than 20 points of either sign."""
-    ratio, smallest = KERNEL_THRESHOLDS.level_ratio, KERNEL_THRESHOLDS.smallest_level
+    ratio = KERNEL_THRESHOLDS.level_ratio
     found = [problem.n_points]
     signs = problem.sign[: problem.n_points][order] if problem.n == problem.n_points else np.ones(0)
     while found[0] // ratio >= smallest:
@@ -181,10 +194,22 @@ def level_sizes(problem: KernelDual, order: np.ndarray) -> list[int]:
     return found
 
 
+def level_sizes_in_time(problem: KernelDual, order: np.ndarray, loop: Loop, pace: ProductPace) -> list[int]:
+    """The sizes of the levels. Where time is limited there are smaller ones, if the scores of all points by as many support
+    vectors as the smallest level has would take longer than what is left: nothing could be claimed in time."""
+    usual = KERNEL_THRESHOLDS.smallest_level
+    found = level_sizes(problem, order)
+    if loop.stop.seconds is None or problem.n_points <= usual:
+        return found
+    pace.try_product(problem)
+    each = 3.0 * pace.seconds(problem.n_points)  # of a support vector: see ``final_seconds``
+    most = (loop.stop.seconds - loop.seconds) / each if each else np.inf
+    return found if found[0] <= most else level_sizes(problem, order, max(50.0, min(most / 4.0, usual)))
+
+
 def start_from_smaller_level(old: NestedLevel, new: NestedLevel, loop: Loop) -> None:
     """Start a level from the solution of a smaller one."""
     ratio = new.n / old.n
-    new.pace = old.pace
     support = ratio * np.count_nonzero(old.u)
     loop.reserve = new.final_seconds(support) + new.pace.seconds(new.n * support)
     loop.tick()

@@ -30,7 +30,8 @@ from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.kernel.float64_scores import ApproximateScores, refine_all, refine_where_needed
 from gapless.solvers.kernel.level import (
     NestedLevel,
-    level_sizes,
+    ProductPace,
+    level_sizes_in_time,
     spread_to_whole,
     start_from_smaller_level,
     violations,
@@ -139,16 +140,17 @@ def solve_single_precision(problem: KernelDual, loop: Loop) -> tuple[np.ndarray,
     else:
         order = tiles.order
     level: NestedLevel | None = None
-    solved = False
+    solved, pace = False, ProductPace()
+    whole = problem.gram.single is not None
     try:
-        for size in level_sizes(problem, order) if problem.gram.single is None else [problem.n_points]:
+        for size in [problem.n_points] if whole else level_sizes_in_time(problem, order, loop, pace):
             part: Any = tiles if size == problem.n_points else tiles.first(size)
             if isinstance(part, RowTiles) and part.long:
                 before = None if level is None else level.tiles
                 part = CachedRowTiles(
                     part, problem.gram.cache_bytes, before if isinstance(before, CachedRowTiles) else None
                 )
-            following = NestedLevel(problem, part, order[:size], problem.n_points / size)
+            following = NestedLevel(problem, part, order[:size], problem.n_points / size, pace)
             if level is None:
                 following.set_point(following.sign * problem.start()[following.index], np.zeros(size))
                 following.update_scores(following.u, None, loop)
@@ -197,7 +199,8 @@ def solve_level(level: NestedLevel, loop: Loop, wanted: float, random: np.random
         if idle > KERNEL_THRESHOLDS.idle_passes:
             return False
         loop.advance()
-        loop.reserve = level.final_seconds(int(np.count_nonzero(level.u)))
+        support = int(np.count_nonzero(level.u))
+        loop.reserve = level.final_seconds(support)
         loop.tick()
         at = slice(None) if active is None else active
         u, v, low, high = level.u[at], level.v[at] - middle, level.low[at], level.high[at]
@@ -208,6 +211,8 @@ def solve_level(level: NestedLevel, loop: Loop, wanted: float, random: np.random
             chosen = _keep_worse_twin(level, active, chosen, out_by)
         work = chosen if active is None else active[chosen]
         aim = 0.5 * wanted if closing else max(0.5 * wanted, 0.3 * violation)
+        loop.reserve = level.final_seconds(support + int(np.count_nonzero(level.u[work] == 0.0)))
+        loop.tick()
         moved = _solve_working_set(level, work, v[chosen], aim, loop)
         if moved is None:
             return False
