@@ -45,6 +45,8 @@ from gapless.estimators.one_class import OneClassSVM as OneClassSVM
 from gapless.estimators.patch import patch as patch
 from gapless.estimators.patch import unpatch as unpatch
 from gapless.estimators.perceptron import Perceptron as Perceptron
+from gapless.estimators.sparse.lasso import ElasticNet as ElasticNet
+from gapless.estimators.sparse.lasso import Lasso as Lasso
 from gapless.estimators.svc import SVC as SVC
 from gapless.estimators.svc import NuSVC as NuSVC
 from gapless.estimators.svr import SVR as SVR

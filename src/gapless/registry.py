@@ -36,6 +36,8 @@ ESTIMATORS = (
     RegisteredEstimator("LinearRegression", "least_squares", "least_squares", "least_squares", "linear"),
     RegisteredEstimator("Ridge", "least_squares", "least_squares", "least_squares", "ridge"),
     RegisteredEstimator("LeastSquaresClassifier", "least_squares", "least_squares", "least_squares", "least_squares"),
+    RegisteredEstimator("Lasso", "sparse.lasso", "sparse", "sparse", "lasso"),
+    RegisteredEstimator("ElasticNet", "sparse.lasso", "sparse", "sparse", "elastic_net"),
     RegisteredEstimator("AdaBoostClassifier", "adaboost", "boosting", "stumps", "adaboost"),
     RegisteredEstimator("AdaBoostRegressor", "adaboost_regressor", "bagging", "trees"),
     RegisteredEstimator("BaggingClassifier", "bagging", "bagging", "trees", "bagging"),

@@ -263,6 +263,18 @@ FAMILIES: dict[str, _Family] = {
         lambda rng, K, y: _some(rng, alpha=lambda: _decades(rng, -12, 12), fit_intercept=[False], tol=[1e-2, 1e-10]),
         labelled=False, targets=True,
     ),
+    "Lasso": _Family(
+        gapless.Lasso,
+        lambda rng, K, y: _some(
+            rng, fit_intercept=[False], tol=[1e-2, 1e-9], positive=[True], max_iter=[2, 1000], **_EVER
+        ) | {"alpha": _decades(rng, -6, 4)}, labelled=False, targets=True,
+    ),
+    "ElasticNet": _Family(
+        gapless.ElasticNet,
+        lambda rng, K, y: _some(
+            rng, l1_ratio=[0.01, 0.9, 1.0], fit_intercept=[False], tol=[1e-2, 1e-9], positive=[True], **_EVER
+        ) | {"alpha": _decades(rng, -6, 4)}, labelled=False, targets=True,
+    ),
     "LeastSquaresClassifier": _Family(
         gapless.LeastSquaresClassifier,
         lambda rng, K, y: _some(

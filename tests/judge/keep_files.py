@@ -38,6 +38,8 @@ KEPT: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "LogisticRegression_no_penalty": ("LogisticRegression", {"C": np.inf}, "two", "dense"),
     "LinearRegression": ("LinearRegression", {}, "numbers", "dense"),
     "Ridge_outputs": ("Ridge", {"alpha": [0.1, 1.0]}, "outputs", "dense"),
+    "Lasso": ("Lasso", {"alpha": 0.05}, "numbers", "dense"),
+    "ElasticNet_outputs": ("ElasticNet", {"alpha": 0.05, "positive": True}, "outputs", "sparse"),
     "LeastSquaresClassifier": ("LeastSquaresClassifier", {"alpha": 0.5}, "three", "dense"),
     "GaussianDiscriminant_spherical": ("GaussianDiscriminant", {"covariance": "spherical"}, "three", "dense"),
     "LinearDiscriminantAnalysis": ("LinearDiscriminantAnalysis", {"n_components": 1}, "three", "dense"),

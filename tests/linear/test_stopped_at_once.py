@@ -18,6 +18,8 @@ from gapless import (
     SVR,
     AdaBoostClassifier,
     AdaBoostRegressor,
+    ElasticNet,
+    Lasso,
     LeastSquaresClassifier,
     LinearRegression,
     LinearSVC,
@@ -191,6 +193,8 @@ def test_the_offsets_of_several_classes_are_the_best_ones(penalised):
 
 REGRESSORS = [
     Ridge(),
+    Lasso(alpha=0.01),
+    ElasticNet(alpha=0.01),
     LinearRegression(),
     SVR(),
     SVR(kernel="linear"),

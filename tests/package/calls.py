@@ -62,6 +62,8 @@ CLASSIFIERS: dict[str, tuple[list[dict[str, Any]], bool]] = {
 }  # fmt: skip
 REGRESSORS: dict[str, tuple[list[dict[str, Any]], bool]] = {
     "LinearRegression": ([{}, {"fit_intercept": False}], True),
+    "Lasso": ([{"alpha": 0.01}, {"alpha": 1e-4, "positive": True}, {"fit_intercept": False}], True),
+    "ElasticNet": ([{"alpha": 0.01}], True),
     "Ridge": ([{}, {"alpha": 1e-6}, {"solver": "svd"}, {"fit_intercept": False}], True),
     "SVR": ([{"kernel": kernel} for kernel in ("rbf", "linear", "poly")] + [{"C": 1e3}], True),
     "NuSVR": ([{}], True),

@@ -30,7 +30,15 @@ def data(name: str, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(5)
     X = random.normal(size=(n, 4))
     values = X[:, 0] - X[:, 1] + 0.5 * random.normal(size=n)
-    if name.split()[0] in ("SVR", "LinearRegression", "Ridge", "DecisionTreeRegressor", "AdaBoostRegressor"):
+    if name.split()[0] in (
+        "SVR",
+        "LinearRegression",
+        "Ridge",
+        "Lasso",
+        "ElasticNet",
+        "DecisionTreeRegressor",
+        "AdaBoostRegressor",
+    ):
         return X, values
     return X, np.digitize(values, [-0.7, 0.7]) if "three" in name else (values > 0).astype(int)
 

@@ -28,6 +28,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "Perceptron": {},
     "LinearRegression": {},
     "Ridge": {},
+    "Lasso": {"alpha": 0.05},
+    "ElasticNet": {"alpha": 0.05},
     "LeastSquaresClassifier": {},
     "GaussianDiscriminant": {},
     "LinearDiscriminantAnalysis": {},
@@ -50,7 +52,15 @@ def told(names: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in names or MODELS:
         kind = name.split()[0]
-        numbers = kind in ("SVR", "LinearRegression", "Ridge", "DecisionTreeRegressor", "AdaBoostRegressor")
+        numbers = kind in (
+            "SVR",
+            "LinearRegression",
+            "Ridge",
+            "Lasso",
+            "ElasticNet",
+            "DecisionTreeRegressor",
+            "AdaBoostRegressor",
+        )
         y = values if numbers else np.digitize(values, [-0.7, 0.7]) if "three" in name else (values > 0).astype(int)
         for form in ("dense", "CSR"):
             if form == "CSR" and ("Discriminant" in name or "Tree" in name or "Bagging" in name or "Regressor" in name):

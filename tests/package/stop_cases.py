@@ -79,6 +79,8 @@ FITS: list[tuple[str, dict[str, Any], tuple[int, int], int]] = [
     ("Perceptron", {"variant": "averaged", "certify": True, "max_iter": 60}, (4_000, 10), 2),
     ("LinearRegression", {}, (60_000, 30), 0),
     ("Ridge", {}, (60_000, 30), 0),
+    ("Lasso", {"alpha": 1e-3}, (20_000, 200), 0),
+    ("ElasticNet", {"alpha": 1e-3}, (20_000, 200), 0),
     ("LeastSquaresClassifier", {}, (60_000, 20), 3),
     ("GaussianDiscriminant", {}, (60_000, 20), 3),
     ("LinearDiscriminantAnalysis", {}, (40_000, 20), 3),

@@ -125,7 +125,7 @@ def fitted(name: str):
     X = random.normal(size=(40, 3))
     values = X[:, 0] - X[:, 1] + 0.5 * random.normal(size=40)
     kind = name.split()[0]
-    numbers = kind in ("SVR", "NuSVR", "LinearRegression", "Ridge") or kind.endswith("Regressor")
+    numbers = kind in ("SVR", "NuSVR", "LinearRegression", "Ridge", "Lasso", "ElasticNet") or kind.endswith("Regressor")
     y = values if numbers else np.digitize(values, [-0.7, 0.7]) if "three" in name else (values > 0).astype(int)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -85,9 +85,20 @@ def _is_for(what: str, kind: str) -> bool:
 def all_steps() -> Iterator[Step]:
     """Every step, family by family."""
     # Imported here: the families import all solvers and numba, which asking for names (`gapless warmup --help`) does not need.
-    from gapless._warmup import boosting, descent, kernel, least_squares, linear, perceptron, readers, rows, tree
+    from gapless._warmup import (
+        boosting,
+        descent,
+        kernel,
+        least_squares,
+        linear,
+        perceptron,
+        readers,
+        rows,
+        sparse,
+        tree,
+    )
     from gapless._warmup.samples import Samples
 
     samples = Samples()
-    for family in (readers, rows, linear, least_squares, descent, perceptron, kernel, tree, boosting):
+    for family in (readers, rows, linear, least_squares, sparse, descent, perceptron, kernel, tree, boosting):
         yield from family.steps(samples)

@@ -203,15 +203,16 @@ def assemble(
     tol: float,
     seconds: float,
     compile_seconds: float = 0.0,
-) -> Certificate:
-    """The certificate of a fit from those of its subproblems."""
+    kind: type[Certificate] = Certificate,
+) -> Any:
+    """The certificate of a fit from those of its subproblems; ``kind`` is its class."""
     subs = tuple(subproblems)
     if not subs:
         raise ValueError("a certificate needs at least one subproblem")
     primal = _sum(sub.primal for sub in subs)
     dual = _sum(sub.dual for sub in subs)
     gap = _sum(sub.gap for sub in subs)
-    return Certificate(
+    return kind(
         status="converged" if all(sub.converged for sub in subs) else worst_of(subs).status,
         primal=primal,
         dual=dual,

@@ -28,8 +28,9 @@ class LinearSVC(LinearClassifier):
 
     Parameters
     ----------
-    penalty : "l2"
-        "l1" is not offered; use ``sklearn.svm.LinearSVC(penalty="l1")``.
+    penalty : {"l2", "l1"}
+        "l1" (squared hinge) minimises ``|w|_1 + C * sum_i weight_i * loss``: coefficients are exactly 0, and the certificate
+        proves which of them are 0 in every optimal model (``certificate_.proved_zeros``).
     loss : {"squared_hinge", "hinge"}
         ``max(0, 1 - m)^2`` or ``max(0, 1 - m)``.
     dual : {"auto", True, False}
@@ -140,6 +141,9 @@ class LinearSVC(LinearClassifier):
     def _loss(self) -> str:
         return self.loss
 
+    def _l1_share(self) -> float:
+        return float(self.penalty == "l1")
+
     _parameter_constraints = {
         **LinearClassifier._parameter_constraints,
         "penalty": [options("l1", "l2")],
@@ -150,10 +154,12 @@ class LinearSVC(LinearClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.penalty == "l1":
-            raise NotImplementedError(
-                'penalty="l1" is not offered; use sklearn.svm.LinearSVC(penalty="l1", dual=False).'
+        if self.penalty == "l1" and self.loss == "hinge":
+            raise ValueError(
+                "Unsupported set of arguments: the combination of penalty='l1' and loss='hinge' is not supported"
             )
+        if self.penalty == "l1" and (self.C == float("inf") or self.solver != "auto"):
+            raise ValueError("penalty='l1' goes with a finite C and solver='auto'.")
         if self.multi_class == "crammer_singer":
             raise NotImplementedError(
                 'multi_class="crammer_singer" is not offered; use sklearn.svm.LinearSVC(multi_class="crammer_singer").'

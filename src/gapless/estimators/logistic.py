@@ -17,7 +17,7 @@ from gapless.estimators.shared.constraints import Constraint, nothing, number, o
 from gapless.estimators.shared.linear_classifier import LinearClassifier
 from gapless.fits.blocks.given import answer_lazily
 from gapless.fits.likelihood import dependent_columns, fit_unpenalised, separation
-from gapless.fits.linear import LinearFit, fit_linear
+from gapless.fits.linear import LinearFit
 from gapless.fits.linear_encode import LinearRequest
 from gapless.losses import Logistic
 from gapless.readings.slackness import Slackness
@@ -25,7 +25,7 @@ from gapless.solvers.linear.solve import DESCENTS, SOLVERS, can_minimise
 
 
 class LogisticRegression(LinearClassifier):
-    """Logistic regression with an L2 penalty or (C = inf) without, certified.
+    """Logistic regression with an L2 penalty, an L1 or elastic net penalty (two classes), or (C = inf) without, certified.
 
     Minimises ``1/2 |w|^2 + C * sum_i weight_i * ln(1 + exp(-y_i (<w, x_i> + b)))`` and says how far the result can be
     from the optimum (``certificate_``). With K > 2 classes the loss is that of softmax, one row of coefficients a class:
@@ -42,8 +42,9 @@ class LogisticRegression(LinearClassifier):
         certificate (kind "gradient") bounds the distance to the optimum by the gradient and proves that there is an optimum.
         Where the classes are separated there is none: see ``on_separation``. Linearly dependent columns get the coefficients of
         least norm, with an IllConditionedWarning that names them.
-    l1_ratio : 0.0
-        Other values are not offered; use ``sklearn.linear_model.LogisticRegression(l1_ratio=..., solver="saga")``.
+    l1_ratio : float from 0 to 1
+        rho of the penalty ``rho |w|_1 + (1 - rho)/2 |w|^2``. Above 0 coefficients are exactly 0, and the certificate proves which
+        of them are 0 in every optimal model (``certificate_.proved_zeros``); two classes.
     dual : bool
         Without effect: the optimum is the same.
     tol : float
@@ -171,11 +172,8 @@ class LogisticRegression(LinearClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_penalty()
-        if self.l1_ratio not in (0.0, None):
-            raise NotImplementedError(
-                f"l1_ratio={written(self.l1_ratio)}: L1 and elastic net are not offered; use "
-                'sklearn.linear_model.LogisticRegression(l1_ratio=..., solver="saga").'
-            )
+        if self._l1_share() > 0.0 and self.solver in (*SOLVERS, *DESCENTS):
+            raise ValueError(f"solver={written(self.solver)} knows no L1 penalty: leave solver='auto'.")
         if self._strength() == math.inf and self.solver in (*SOLVERS, *DESCENTS) and self.solver != "newton":
             raise ValueError(
                 f"solver={written(self.solver)} needs a penalty: with C=inf there is Newton's method alone."
@@ -197,13 +195,13 @@ class LogisticRegression(LinearClassifier):
             FutureWarning,
             stacklevel=5,
         )
-        if self.penalty in ("l1", "elasticnet"):
-            raise NotImplementedError(
-                f"penalty={written(self.penalty)} is not offered; use "
-                f'sklearn.linear_model.LogisticRegression(l1_ratio={1 if self.penalty == "l1" else "..."}, solver="saga").'
-            )
         if self.penalty is None and self.C != 1.0:
             warnings.warn("Setting penalty=None will ignore the C and l1_ratio parameters", UserWarning, stacklevel=5)
+
+    def _l1_share(self) -> float:
+        if self.penalty in ("l1", "l2"):
+            return float(self.penalty == "l1")
+        return float(self.l1_ratio or 0.0)
 
     def _strength(self) -> float:
         return math.inf if self.penalty is None else float(self.C)
@@ -219,8 +217,13 @@ class LogisticRegression(LinearClassifier):
                 "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Use another solver, all "
                 "classes at once, or wrap the estimator in a OneVsRestClassifier, one class against the rest."
             )
+        if task.l1 > 0.0 and np.unique(y).size > 2:
+            raise NotImplementedError(
+                "an L1 penalty takes two classes so far; for more use "
+                f'sklearn.linear_model.LogisticRegression(l1_ratio={task.l1:g}, solver="saga").'
+            )
         if task.C < math.inf:
-            return fit_linear(task, X, y, sample_weight, **options)
+            return super()._fitted(task, X, y, sample_weight, **options)
         task = replace(task, on_separation=self.on_separation)
         fitted = fit_unpenalised(task, X, y, sample_weight, **options)
         self.rank_, self.condition_ = fitted.certificate.rank, fitted.certificate.condition

@@ -37,6 +37,8 @@ class LinearRequest:
     seed: int = 0
     on_separation: str = "warn"
     schedule: Any = None
+    l1: float = 0.0  #: with l2 the penalty l1 |w|_1 + l2/2 |w|^2; above 0 it is the family "sparse" that fits
+    l2: float = 1.0
     device: str = "cpu"
 
 
@@ -97,6 +99,10 @@ def encode_linear(
     request: LinearRequest, X: Any, y: Any, sample_weight: Any, start: Any = None, watch: Watch = Watch()
 ) -> LinearRows:
     """Labels, weights and rows in the problem's units. Without a penalty (C = inf) the costs are the weights alone."""
+    if request.l1 > 0.0:
+        raise NotImplementedError(
+            f"{request.estimator} with an L1 penalty can be fitted; paths and walks over blocks are not offered."
+        )
     labels = encode_labels(y)
     if labels.n_classes < 128:
         labels = replace(labels, index=labels.index.astype(np.int8))

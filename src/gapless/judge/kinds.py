@@ -28,6 +28,8 @@ from .linear import document as linear
 from .linear.case import LinearCase
 from .perceptron import PerceptronCase
 from .perceptron import document as perceptron
+from .sparse import SparseCase
+from .sparse import document as sparse
 from .tree import TreeCase
 from .tree import document as tree
 
@@ -47,6 +49,8 @@ KINDS = (
           "which ending, if neither converged nor infeasible", "what all scores have in common"),
     _kind("Least squares", ("gap", "orthogonality"), SquaresCase, least_squares,
           "which ending, if not converged", "whether y was a vector or one column"),
+    _kind("Sparse and signed penalties", ("gap",), SparseCase, sparse, "which ending, if not converged",
+          "whether y was a vector or one column"),
     _kind("Kernel machines", ("gap", "heuristic"), KernelCase, kernel, "which ending, if not converged"),
     _kind("Perceptrons", ("bound", "heuristic"), PerceptronCase, perceptron, "which ending, if not converged"),
     _kind("Gaussian classes", ("moments",), GaussianCase, gaussian, "what all scores have in common"),
@@ -62,7 +66,17 @@ def kind_of(document: Any) -> Kind:
     block = document.get("certificate") if isinstance(document, dict) else None
     name, kind = (document.get("estimator"), block.get("kind")) if isinstance(block, dict) else (None, None)
     fitting = [each for each in KINDS if name in each.estimators]
-    return next((each for each in fitting if kind in each.certificate_kinds), (*fitting, KINDS[0])[0])
+    agreeing = [each for each in fitting if kind in each.certificate_kinds]
+    if len(agreeing) > 1:  # one estimator, two penalties: the problem has the entries of one of them
+        entries = document.get("problem")
+        known = [each for each in agreeing if isinstance(entries, dict) and set(entries) <= set(_problem_of(each))]
+        agreeing = known or agreeing
+    return (*agreeing, *fitting, KINDS[0])[0]
+
+
+def _problem_of(kind: Kind) -> Mapping[str, Any]:
+    """The entries of the problem in documents of a family."""
+    return union(kind.schema.get("problem.", {}))
 
 
 def defect(document: Any) -> str | None:

@@ -24,6 +24,14 @@ class Derivatives(NamedTuple):
     curvature: np.ndarray
 
 
+def curvatures(loss: Any, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """l'' at the scores z, of a smooth loss."""
+    if not loss.of_margin:
+        return _differentiate_squared(z, y).curvature
+    found: np.ndarray = differentiate(loss, z, y).curvature
+    return found
+
+
 def has_vectors(loss: type) -> bool:
     """Whether numpy can compute a loss."""
     return loss in _of_loss
@@ -72,6 +80,11 @@ def _conjugate_logistic(alpha: np.ndarray) -> np.ndarray:
     inside = (alpha >= 0.0) & (alpha <= 1.0)
     share = np.where(inside, alpha, 0.0)
     return np.where(inside, xlogy(share, share) + xlog1py(1.0 - share, -share), np.inf)
+
+
+def _differentiate_squared(z: np.ndarray, y: np.ndarray) -> Derivatives:
+    off = z - y
+    return Derivatives(0.5 * off * off, off, np.ones_like(off))
 
 
 _of_loss: dict[type, Any] = {

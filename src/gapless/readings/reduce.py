@@ -39,6 +39,7 @@ from gapless.certificates.kernel import KernelCertificate, Pair, assemble_kernel
 from gapless.certificates.least_squares import target_fingerprint
 from gapless.certificates.linear import Certificate, assemble
 from gapless.certificates.model_document import decode_float, encode_parameters
+from gapless.certificates.sparse.certificate import SparseCertificate
 from gapless.certificates.subproblem import certify
 from gapless.certificates.verify import last_step
 from gapless.encode.labels import encode_labels
@@ -150,7 +151,7 @@ def reduce(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Reduction:
         raise NotFittedError(
             f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
         )
-    if not isinstance(certificate, Certificate):
+    if not isinstance(certificate, Certificate) or isinstance(certificate, SparseCertificate):
         raise TypeError(f"{name} cannot be reduced: it has no dual point. reduce takes a LinearSVC, an SVC or an SVR.")
     trained: TrainedModel
     if isinstance(certificate, KernelCertificate):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import bags, bounds, gaussian, kernel, likelihood, linear, perceptron, rounds, separation, squares, tree
+from . import bags, bounds, gaussian, kernel, likelihood, linear, perceptron, rounds, separation, sparse, squares, tree
 from .case import Case, Facts, Lies
 
 __all__ = ["facts_of", "lies_of"]
@@ -24,6 +24,7 @@ FAMILIES: dict[str, Callable[[Case, Lies], None]] = {
     **dict.fromkeys(
         ("GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"), gaussian.find
     ),
+    **dict.fromkeys(("Lasso", "ElasticNet"), sparse.find),
     "Perceptron": perceptron.find,
     **dict.fromkeys(("DecisionTreeClassifier", "DecisionTreeRegressor"), tree.find),
     **dict.fromkeys(("AdaBoostClassifier", "AdaBoostRegressor"), rounds.find),
@@ -53,7 +54,8 @@ def lies_of(fit: Any, document: dict[str, Any], arrays: dict[str, Any]) -> list[
         kinds = (fit.document["certificate"]["kind"], "gap", "orthogonality", *perceived)
         lies.unless(case.block["kind"] in kinds, "kind")
         with np.errstate(all="ignore"):
-            (likelihood.find if without else FAMILIES[name])(case, lies)
+            finder = sparse.find if "l1" in fit.document["problem"] else FAMILIES[name]
+            (likelihood.find if without else finder)(case, lies)
             lies.unless(("bounds" in document) == ("bounds" in fit.document), "bounds")
             if "bounds" in document:
                 bounds.find(case, fit.document, fit.new, lies)

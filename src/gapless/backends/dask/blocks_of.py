@@ -16,15 +16,15 @@ class BlockOf(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A part of a graph that makes a block, inside the task that needs it."""
+    """A part of a graph that makes a block, inside the task that needs it; as bytes, in which no scheduler looks for tasks."""
 
-    graph: Any
-    key: Any
+    recipe: bytes
 
     def make(self) -> Any:
         import dask
+        from distributed.protocol.pickle import loads
 
-        return dask.get(self.graph, self.key)
+        return dask.get(*loads(self.recipe))
 
 
 class Lazy(NamedTuple):
@@ -42,8 +42,8 @@ class Lazy(NamedTuple):
         most_bytes = 1 << 20  # of a graph: what is larger holds data, which belong to the workers once and for all
         if self.persisted:
             return client.compute(self.delayed)
-        made = Made(*_own_graph(self.delayed))
-        return made if _size(made) <= most_bytes else client.compute(self.delayed)
+        made = Made(_recipe(self.delayed))
+        return made if len(made.recipe) <= most_bytes else client.compute(self.delayed)
 
 
 class Given(NamedTuple):
@@ -129,31 +129,20 @@ def columns_of(X: Any) -> Any:
     return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
 
 
-def _own_graph(delayed: Any) -> tuple[Any, Any]:
-    """What makes this block, and nothing else."""
+def _recipe(delayed: Any) -> bytes:
+    """What makes this block and nothing else: a graph and a key."""
     import dask
+    from dask._task_spec import convert_legacy_graph
+    from distributed.protocol.pickle import dumps
 
     (small,) = dask.optimize(delayed)
-    graph = dict(small.__dask_graph__())
-    key = small.__dask_keys__()[0]
-    needed = dask.core.get_dependencies if not hasattr(dask, "_task_spec") else None
-    return (graph if needed is not None else _culled(graph, key)), key
-
-
-def _culled(graph: dict[Any, Any], key: Any) -> dict[Any, Any]:
-    from dask._task_spec import convert_legacy_graph
-
-    tasks = convert_legacy_graph(graph)
-    wanted, waiting = {}, [key]
+    tasks, key = convert_legacy_graph(dict(small.__dask_graph__())), small.__dask_keys__()[0]
+    wanted: dict[Any, Any] = {}
+    waiting = [key]
     while waiting:
         name = waiting.pop()
         if name not in wanted:
             wanted[name] = tasks[name]
             waiting += list(tasks[name].dependencies)
-    return wanted
-
-
-def _size(made: Made) -> int:
-    from distributed.protocol.pickle import dumps
-
-    return len(dumps(tuple(made)))
+    found: bytes = dumps((wanted, key))
+    return found

@@ -14,7 +14,8 @@ from gapless.cli.commands.models import ClassWeight, Kind, Loss, Offset
 Model = Annotated[
     Kind,
     typer.Option(
-        help="auto compares several; svm, logistic, rbf, adaboost, bagging, least_squares classify; linear, ridge regress."
+        help="auto compares several; svm, logistic, rbf, adaboost, bagging, least_squares classify; linear, ridge, lasso, "
+        "elastic_net regress."
     ),
 ]
 LossName = Annotated[Loss | None, numbers.bare_option(help="Loss of the svm [default: squared_hinge].")]
@@ -29,7 +30,9 @@ LossWeight = Annotated[
 ]
 Alpha = Annotated[
     float | None,
-    numbers.number_option(help="Penalty of ridge [default: 1] and least_squares [default: 0].", parser=numbers.from_0),
+    numbers.number_option(
+        help="Penalty of ridge, lasso, elastic_net [default: 1] and least_squares [default: 0].", parser=numbers.from_0
+    ),
 ]
 Tol = Annotated[
     float | None,

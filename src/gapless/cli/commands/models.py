@@ -22,6 +22,8 @@ class Kind(StrEnum):
     linear = "linear"
     ridge = "ridge"
     least_squares = "least_squares"
+    lasso = "lasso"
+    elastic_net = "elastic_net"
 
 
 class Loss(StrEnum):
@@ -65,9 +67,9 @@ def make_estimator(model: Kind, offset: Offset, time_limit: float | None, **opti
     owners = {
         "loss": (Kind.svm,),
         "C": margin,
-        "alpha": (Kind.ridge, Kind.least_squares),
-        "tol": (*margin, Kind.linear, Kind.ridge, Kind.least_squares),
-        "max_iter": (*margin, Kind.ridge),
+        "alpha": (Kind.ridge, Kind.least_squares, Kind.lasso, Kind.elastic_net),
+        "tol": (*margin, Kind.linear, Kind.ridge, Kind.least_squares, Kind.lasso, Kind.elastic_net),
+        "max_iter": (*margin, Kind.ridge, Kind.lasso, Kind.elastic_net),
         "class_weight": (*margin, Kind.least_squares),
         "solver": margin,
     }

@@ -221,7 +221,7 @@ def _report(request: Request, rows: Any, result: Result) -> None:
 
 def _holds_classes(whole: Any, model: Kind) -> bool:
     """Whether the target holds classes; a regression is said to be one, and what there is for it."""
-    if model in (Kind.linear, Kind.ridge):
+    if model in (Kind.linear, Kind.ridge, Kind.lasso, Kind.elastic_net):
         if whole.y.dtype.kind not in "fiu":
             raise typer.BadParameter(f"--model {model}: the column {written(whole.target)} does not hold numbers")
         return False

@@ -9,7 +9,7 @@ import warnings
 from dataclasses import replace
 from functools import lru_cache
 from inspect import signature
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +25,7 @@ from gapless.backends.choose import as_labels, classes_of_scores, kind_of_card, 
 from gapless.certificates.confirmation.odd_scales import confirmed
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.certificates.linear import Certificate
+from gapless.certificates.sparse.certificate import SparseCertificate
 from gapless.encode.clean import ready
 from gapless.encode.lazy_frames import read_rows, refuse_lazy
 from gapless.encode.offset import encode_offset
@@ -33,6 +34,7 @@ from gapless.fits.blocks.linear import fit_linear_blocks
 from gapless.fits.frame import Keeper
 from gapless.fits.linear import LinearFit, fit_linear
 from gapless.fits.linear_encode import LinearRequest
+from gapless.fits.sparse.fit import fit_sparse, request_of
 from gapless.readings.slackness import Slackness, slackness
 from gapless.solvers.descent.as_solver import check_schedule
 from gapless.solvers.linear.solve import DESCENTS, SOLVERS
@@ -83,6 +85,10 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         """An ``intercept_scaling`` other than 1 asks for the problem of scikit-learn, which penalises the offset."""
         return bool(self.penalize_intercept) or self.intercept_scaling != 1
 
+    def _l1_share(self) -> float:
+        """rho of the penalty rho |w|_1 + (1 - rho)/2 |w|^2."""
+        return 0.0
+
     def _solver(self) -> str:
         """ "auto", or the one that was forced."""
         return self.solver if self.solver in (*SOLVERS, *DESCENTS) else "auto"
@@ -109,6 +115,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             elif walk is None and not ready(self, X, y):
                 X, y = read_rows(self, X, y, order="C", accept_large_sparse=True)
             task = self._task(np.float64 if walk else X.dtype)
+            _refuse_sparse(task, walk, held)
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
                 start = self.certificate_
@@ -187,6 +194,12 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         self._set_n_iter()
 
     def _fitted(self, task: LinearRequest, X: Any, y: Any, sample_weight: Any, **options: Any) -> LinearFit:
+        if task.l1 > 0.0 and task.C < math.inf:
+            if task.device == "cuda":
+                raise NotImplementedError(
+                    f"{task.estimator}: an L1 penalty has no GPU solver yet; use device='auto' or 'cpu'."
+                )
+            return cast(LinearFit, fit_sparse(request_of(task), X, y, sample_weight, **options))
         return fit_linear(task, X, y, sample_weight, **options)
 
     def _task(self, dtype: Any) -> LinearRequest:
@@ -196,6 +209,11 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         penalised = self._penalises_offset()
         parameters |= {"C": self._strength(), "penalize_intercept": penalised}
         if parameters.get("penalty") in ("deprecated", None):
+            parameters.pop("penalty", None)
+        rho = self._l1_share() if self._strength() < math.inf else 0.0
+        if "l1_ratio" in parameters:
+            parameters["l1_ratio"] = rho
+        if rho > 0.0 and "l1_ratio" in parameters:
             parameters.pop("penalty", None)
         seed = 0
         if type(self.random_state) is int:
@@ -215,6 +233,8 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             dtype=np.dtype(dtype if self._keeps_float32 else np.float64),
             seed=seed,
             schedule=self.schedule,
+            l1=rho,
+            l2=1.0 - rho,
             device=self.device,
         )
 
@@ -298,6 +318,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         model.coef_ = np.array(arrays["coef"], dtype=dtype)
         model.intercept_ = np.array(arrays["intercept"], dtype=dtype)
         kind = GradientCertificate if document["certificate"]["kind"] == "gradient" else Certificate
+        kind = SparseCertificate if "l1" in document["problem"] else kind
         model.certificate_ = kind.from_document(document, arrays)
         model.history_ = []
         for name in ("rank", "condition"):
@@ -305,6 +326,12 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
                 setattr(model, f"{name}_", getattr(model.certificate_, name))
         model._set_n_iter()
         return model
+
+
+def _refuse_sparse(task: LinearRequest, walk: Any, held: Any) -> None:
+    """An L1 penalty is fitted on rows in memory, without checkpoints."""
+    if task.l1 > 0.0 and (walk is not None or held is not None or task.parameters.get("checkpoint") is not None):
+        raise NotImplementedError(f"{task.estimator} with an L1 penalty takes rows in memory, and keeps no checkpoint.")
 
 
 def products_of(X: Any, coef: Any) -> np.ndarray:

@@ -153,7 +153,10 @@ def _newton_step(
     base = -off - low + high
     first = solve(np.column_stack([base, E.T]))
     columns = first[:, 1:]
-    small = np.linalg.inv(E @ columns)
+    try:
+        small = np.linalg.inv(E @ columns)
+    except np.linalg.LinAlgError:  # equalities that rounding cannot tell apart: the points so far are what there is
+        return None
 
     def along(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         dy = small @ (E @ v + missing)

@@ -1,0 +1,1 @@
+"""What a fit with a sparse or signed penalty claims."""

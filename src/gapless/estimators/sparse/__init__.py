@@ -1,0 +1,1 @@
+"""Estimators whose penalty leaves coefficients at 0."""

@@ -1,0 +1,1 @@
+"""Fits with a sparse or signed penalty."""

@@ -1,0 +1,1 @@
+"""Sparse penalties: working sets, coordinate descent, Newton steps on the support."""
