@@ -367,6 +367,8 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
 
 def _mark(X: Any, labels: Labels, weights: np.ndarray | None) -> dict[str, Any] | None:
     """The fingerprint; None where X is no matrix of numbers, of which nothing could be checked later."""
+    if getattr(X, "ndim", 2) != 2:
+        return None
     try:
         return fingerprint(X, labels.index, weights)
     except (TypeError, ValueError) as error:
