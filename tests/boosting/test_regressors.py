@@ -81,3 +81,9 @@ def test_an_error_of_a_handler_is_not_taken_for_one_of_a_tree(monkeypatch):
     X = np.arange(12.0).reshape(6, 2)
     with pytest.raises(Alarm):
         AdaBoostRegressor().fit(X, X[:, 0])
+
+
+def test_targets_that_are_no_numbers_are_refused():
+    X = np.arange(12.0).reshape(6, 2)
+    with pytest.raises(ValueError, match="needs numbers as targets: y has the dtype datetime64"):
+        AdaBoostRegressor().fit(X, np.full(6, np.datetime64("2020-01-01")))

@@ -193,3 +193,12 @@ def test_the_engine_warns_nobody_and_keeps_errors_that_are_not_its_own(monkeypat
     monkeypatch.setattr(engine, "fit", ring)
     with pytest.raises(Alarm):
         kernel_libsvm.run_engine(engine, X @ X.T, y, np.ones(40))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_weights_whose_squares_overflow_are_refused(backend):
+    """In the words for what overflows: a power of Python's floats raised an OverflowError of its own."""
+    random = np.random.default_rng(0)
+    X, heavy = random.normal(size=(40, 3)), np.full(40, 1e300)
+    with gapless.config_context(backend=backend), pytest.raises(ValueError, match="not finite.*large values"):
+        gapless.NuSVC().fit(X, (X[:, 0] > 0) * 1, heavy)

@@ -15,7 +15,6 @@ SECONDS = {
     "LogisticRegression": 4.4,
     "SVC": 3.7,
     "SVR": 3.5,
-    "Lasso": 1.0,
     "Perceptron": 1.0,
     "AdaBoostClassifier": 2.1,
     "DecisionTreeClassifier": 5.2,
@@ -27,7 +26,8 @@ SECONDS = {
 #: Calls whose kernels are about those of another call; None: those that the model needs which the call is given.
 ALIKE: dict[str, str | None] = {
     "LeastSquaresClassifier": "LinearRegression",
-    "ElasticNet": "Lasso",
+    "Lasso": "Ridge",
+    "ElasticNet": "Ridge",
     "NuSVC": "SVC",
     "NuSVR": "SVR",
     "OneClassSVM": "SVR",

@@ -100,6 +100,8 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             X, y = validate_data(
                 self, X, y, accept_sparse=["csr", "csc"], ensure_2d=True, allow_nd=True, dtype=None, y_numeric=True
             )
+            if y.dtype.kind not in "biuf":
+                raise ValueError(f"AdaBoostRegressor needs numbers as targets: y has the dtype {y.dtype}. Convert it.")
             clock = Clock(stopwatch, self.time_limit, interruption)
             weights = None if sample_weight is None else check_sample_weight(sample_weight, X.shape[0])
             failure = self._rounds(X, y, check_sample_weight(weights, X.shape[0]), clock)

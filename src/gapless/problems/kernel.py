@@ -133,7 +133,8 @@ class KernelDual:
         and no relative gap is small.  P is a sum of terms as large as R^2 T^2."""
         if self.kind not in ("nu_svc", "one_class"):
             return 0.0
-        return 1e-14 * self.R2 * float(sum(total for _, total in self.sides)) ** 2
+        found = 1e-14 * self.R2 * np.square(sum(total for _, total in self.sides))  # where `** 2` raises it is infinite
+        return float(found) if np.isfinite(found) else 0.0
 
     def subset(self, index: np.ndarray, scale: float = 1.0) -> KernelDual:
         """The problem on some variables, their bounds multiplied by ``scale``."""
@@ -266,7 +267,7 @@ class KernelDual:
         first, diagonal = np.zeros(1, dtype=np.int64), self.gram.diagonal
         spread = diagonal + diagonal[0] - 2.0 * self.gram.block(first)[0]
         square = self.R2 if self.kind == "one_class" else float(np.maximum(spread, 0.0).max(initial=0.0))
-        return square * float(sum(total for _, total in self.sides)) ** 2
+        return square * float(np.square(sum(total for _, total in self.sides)))
 
     def equality_residuals(self, beta: np.ndarray) -> list[float]:
         """T - s'beta of each side."""

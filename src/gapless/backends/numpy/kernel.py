@@ -188,5 +188,5 @@ class _Search:
         )  # fmt: skip
         return replace(
             found, n_iter=found.n_iter + loop.n_iter, seconds=loop.seconds, history=loop.history + found.history,
-            solver="+".join(dict.fromkeys([*self.steps, "smo"])),
+            solver="+".join(dict.fromkeys([*self.steps, *found.solver.split("+")])),
         )  # fmt: skip

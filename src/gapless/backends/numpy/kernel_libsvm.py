@@ -48,8 +48,8 @@ def effort_for(gap: float, unit: float, points: int, variables: int, limits: tup
     passes, problems, small = limits
     share = 3.0 if variables > few else 1.0 if problems > many else 0.1
     visits = min(
-        3e6 + 0.25 * float(points) ** 3, 1.5e8 / problems + 3e6
-    )  # variables looked at in all steps: 1e8 are some 0.15 s
+        8e6 + 0.4 * float(points) ** 3, 5e8 / problems + 3e6
+    )  # variables looked at in all steps: 1e9 are some 0.4 s
     most = max(2_000, int(visits / max(variables, 1)))
     wide = 1e-3 if small else 1e-2
     return Effort(

@@ -3,7 +3,7 @@
 SMO goes down to the gap that was asked for.  A polish goes on to machine precision where it adds at most a fifth to the
 multiplications of the fit, and on small problems whose rows have no order of their own: equal problems would go other ways
 there, and two points of one gap differ by its root.  Where SMO does not reach the gap in few passes, the polish and a Cholesky
-factor take turns with it.  The choice is made from shapes and counts, never from the clock.
+factor (C-SVC) or an interior point take turns with it.  The choice is made from shapes and counts, never from the clock.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
 from gapless.solvers.kernel.cholesky import lengthen_until_no_hinge, solve_by_cholesky
 from gapless.solvers.kernel.float64_scores import ApproximateScores
+from gapless.solvers.kernel.interior_point import solve_by_interior_point
+from gapless.solvers.kernel.meeting_hulls import ends_at_nothing
 from gapless.solvers.kernel.polish import PolishedPoint, polish, work_of_round
 from gapless.solvers.kernel.smo import smo
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
@@ -27,8 +29,9 @@ class Stage(NamedTuple):
     """A call of SMO down to a relative gap of ``gap``, and the polish after it."""
 
     gap: float
-    brief: bool = False  #: SMO has `_Search.BRIEF_PASSES` passes, not all
-    cholesky: bool = False  #: where the polish does not settle, a start by a Cholesky factor is polished, too
+    #: SMO has `_Search.BRIEF_PASSES` passes, not all; where the polish does not settle, the start that a Cholesky factor of K
+    #: gives is polished, too (C-SVC), or an interior point goes on.
+    brief: bool = False
     polish: bool = False  #: polish even where SMO reached the gap that was asked for
 
 
@@ -40,9 +43,9 @@ def plan_stages(problem: KernelDual, stop: Stop, positive: bool, exact: bool = F
         return [Stage(stop.relative_gap)]
     if exact:
         return _plan_exact(problem, stop, positive)
-    factored, last = problem.kind == "c_svc", min(1e-9, stop.relative_gap)
+    last = min(1e-9, stop.relative_gap)
     gaps = [max(stop.relative_gap, gap) for gap in (1e-9, 1e-6, last)]
-    return [Stage(gaps[0], brief=True, cholesky=factored), *(Stage(gap) for gap in dict.fromkeys(gaps[1:]))]
+    return [Stage(gaps[0], brief=True), *(Stage(gap) for gap in dict.fromkeys(gaps[1:]))]
 
 
 def _plan_exact(problem: KernelDual, stop: Stop, positive: bool) -> list[Stage]:
@@ -50,7 +53,7 @@ def _plan_exact(problem: KernelDual, stop: Stop, positive: bool) -> list[Stage]:
     if not positive or problem.n_points > KERNEL_THRESHOLDS.small_points or problem.gram.single is not None:
         return []
     return [
-        Stage(1e-3, brief=True, cholesky=problem.kind == "c_svc", polish=True),
+        Stage(1e-3, brief=True, polish=True),
         Stage(1e-6, polish=True),
         Stage(min(1e-9, stop.relative_gap), polish=True),
     ]
@@ -81,7 +84,8 @@ def solve_kernel(
     reached = positive and search.reaches(figures)
     if status is None or (status == "converged" and not reached):
         status = "converged" if reached else ("max_iter" if loop.n_iter >= stop.passes else "stalled")
-    return Solution(figures.scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores, off=off)
+    solver = "smo+interior_point" if search.inside else "smo"
+    return Solution(figures.scalars, beta, status, loop.n_iter, loop.seconds, solver, loop.history, scores, off=off)
 
 
 class _Search:
@@ -95,6 +99,7 @@ class _Search:
         self.beta = problem.start() if start is None else problem.repair(start)
         self.scores: np.ndarray | None = None
         self.known = ApproximateScores(np.zeros(0), np.zeros(0))
+        self.inside = False  #: an interior point found the point that is kept
         self.hard = False  #: the polish did not settle from SMO's point, nor from that of the Cholesky factor
 
     def run(self, stages: list[Stage], again: list[Stage]) -> Status | None:
@@ -150,10 +155,11 @@ class _Search:
             self._polish_if_cheap()
             return True
         found = polish(problem, loop, self.beta, self.scores)
-        if stage.cholesky and not found.settled:
-            found = self._polish_from_cholesky(found)
+        if stage.brief and not found.settled and loop.n_iter < stop.passes:
+            found = self._polish_from_cholesky(found) if problem.kind == "c_svc" else self._go_inside(found)
             self.hard = True
-            if self.reaches(evaluate_point(problem, found.beta, found.scores)):
+            figures = evaluate_point(problem, found.beta, found.scores)
+            if self.reaches(figures) or ends_at_nothing(problem, found.beta, found.scores, figures):
                 self.beta, self.scores = found.beta, None
                 return True
         self.start, self.beta, self.scores = found.beta, found.beta, None
@@ -175,6 +181,13 @@ class _Search:
         found = polish(problem, self.loop, self.beta, self.scores, work=work)
         if found.settled:
             self.beta, self.scores = found.beta, None
+
+    def _go_inside(self, found: PolishedPoint) -> PolishedPoint:
+        """The better one of a polished point and that of an interior point, which has as many passes as the user left."""
+        self.loop.stop = self.stop
+        other = solve_by_interior_point(self.problem, self.loop, self.stop.relative_gap)
+        self.inside = other is not None and other.gap < found.gap
+        return other if other is not None and self.inside else found
 
     def _polish_from_cholesky(self, found: PolishedPoint) -> PolishedPoint:
         """The better one of a polished point and the one polished from the start that a Cholesky factor gives, if it does."""

@@ -22,9 +22,9 @@ class NewtonPoint:
 
     def __init__(self, problem: LinearExamples, loop: Loop) -> None:
         self.problem, self.loop = problem, loop
-        # The share to which the slope along a step has to fall. Where columns are more than rows, and so separate them, the
-        # logistic loss falls like e^-t: whole steps would be many, and their products cost more than a search.
-        self.enough = 0.1 if problem.loss.entropic and problem.n < problem.d else 0.5
+        # Where columns are more than rows, and so separate them, the logistic loss falls like e^-t: whole steps would be many,
+        # and their products cost more than a search.
+        self.searches = problem.loss.entropic and problem.n < problem.d
         self.at = problem.new_point()
         self._scratch = problem.new_vector() if problem.free else None
 
@@ -54,9 +54,11 @@ class NewtonPoint:
         ``slope`` is dP/dt at the start of the step.
         """
         before, problem = self.theta, self.problem
+        # The share to which the slope has to fall; near the optimum less would be rounding.
+        share = 0.1 if self.searches and -slope > 1e-3 * self.primal else 0.5
         self.move_to(before + step)
         w, s = (self.theta[:-1], step[:-1]) if problem.free else (self.theta, step)
-        if abs(float(w @ s + self.data_part @ step)) <= self.enough * abs(slope):
+        if abs(float(w @ s + self.data_part @ step)) <= share * abs(slope):
             return True
         # The whole step is too far, or not far enough.
         problem.scores(before, self.loop.tick, out=self.at.z)
@@ -67,7 +69,7 @@ class NewtonPoint:
             found = problem.slopes_along(self.at, along, ts)
             return [(linear + t * square + data, square + curvature) for t, (data, curvature) in zip(ts, found)]
 
-        t = search_along(slopes, slope, share=self.enough, at_once=problem.steps_at_once)
+        t = search_along(slopes, slope, share=share, at_once=problem.steps_at_once)
         self.move_to(before + t * step)
         return t != 0.0
 

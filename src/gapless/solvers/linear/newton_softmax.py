@@ -44,12 +44,16 @@ def newton_softmax(problem: SoftmaxExamples, loop: Loop, start: np.ndarray | Non
         first = size if first is None else first
         # A gap of tol P needs a gradient of sqrt(2 tol P): closer than half of that is not worth an iteration.
         enough = 0.5 * np.sqrt(2.0 * loop.stop.relative_gap * max(primal, 0.0))
-        tolerance = max(min(0.3, (size / first) ** 0.25), min(0.5, enough / size)) if size > 0.0 else 0.3
+        # Far out the loss is no parabola: steps that take many products are not worth more digits, but a search along them.
+        far = not system.written and gap > 1e-3 * primal
+        tolerance = (
+            max(min(0.3, (size / first) ** (0.25 if far else 0.5)), min(0.5, enough / size)) if size > 0.0 else 0.3
+        )
         step = system.solve(at, -gradient, tolerance)
         if problem.constant == 0.0:
             step[:, -1] = 0.0
         along = problem.scores(step, loop.tick)
-        t = _search(problem, theta, step, float(np.sum(gradient * step)), at, along)
+        t = _search(problem, theta, step, float(np.sum(gradient * step)), at, along, share=0.1 if far else 0.5)
         if t == 0.0:
             return
         theta, loss = theta + t * step, problem.move(at, along, t)
@@ -239,11 +243,11 @@ class _Products:
 
 
 def _search(
-    problem: SoftmaxExamples, theta: np.ndarray, step: np.ndarray, start: float, at: Handle, along: Handle
+    problem: SoftmaxExamples, theta: np.ndarray, step: np.ndarray, start: float, at: Handle, along: Handle, share: float
 ) -> float:
-    """The t near 1 at which dP/dt has lost nine tenths of its size, ``start``.
+    """The t near 1 at which dP/dt has fallen to this ``share`` of its size, ``start``.
 
-    Where examples can be separated losses fall like e^-t: whole steps would be many.
+    Where examples can be separated losses fall like e^-t, and whole steps would be many: a small share is worth a search.
     """
     linear, square = problem.penalty_along(theta, step)
 
@@ -251,4 +255,4 @@ def _search(
         found = problem.slopes_along(at, along, ts)
         return [(linear + t * square + data, square + curvature) for t, (data, curvature) in zip(ts, found)]
 
-    return search_along(slopes, start, share=0.1, at_once=problem.steps_at_once)
+    return search_along(slopes, start, share=share, at_once=problem.steps_at_once)
