@@ -13,7 +13,7 @@ SUITS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 python; do \
 	"$$p" -c '$(SUITS)' >/dev/null 2>&1 && echo "$$p" && break; done)
 
-.PHONY: help demo snapshot snapshot-keep test test-cold test-endurance test-forgeries test-fuzz test-honest test-lab test-matrix test-stops lint bench docs dist clean
+.PHONY: help demo snapshot snapshot-keep test test-cold test-ecosystem test-endurance test-forgeries test-fuzz test-honest test-lab test-matrix test-sklearn test-stops lint bench docs dist clean
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -21,12 +21,14 @@ help:
 	@echo "make demo            train, certify, check, save and load models on data that scikit-learn ships"
 	@echo "make test            the tests, in two workers"
 	@echo "make test-cold       every estimator and command in a new process without compiled kernels (up to 20 minutes)"
+	@echo "make test-ecosystem  ONNX, skops, shap, mlflow and others with our models (they are installed: half a gigabyte)"
 	@echo "make test-endurance  20,000 fits in one process, 32 at once, forks, loky, little memory, Ctrl-C twice (half an hour)"
 	@echo "make test-forgeries  a million altered model documents, each judged (40 minutes of processor time)"
 	@echo "make test-fuzz       20,000 mutated files of each kind, read in processes of their own (half an hour)"
 	@echo "make test-honest     5,000 random honest problems, each judged (a quarter of an hour)"
 	@echo "make test-lab        the lab in a real browser (Playwright is installed, Chromium has to be there)"
 	@echo "make test-matrix     every estimator x data x option combination (up to 40 minutes)"
+	@echo "make test-sklearn    scikit-learn's own tests with our classes in place of its (half an hour)"
 	@echo "make test-stops      Ctrl-C at 400 moments of every public call; 100 fits of half a second (20 minutes, a quiet machine)"
 	@echo "make snapshot-keep   what 500 calls come to, to the bit, kept in SNAPSHOT=file (build/snapshot.json)"
 	@echo "make snapshot        the same calls again, compared with what was kept"
@@ -41,12 +43,19 @@ demo: $(VENV)/.report
 
 test: $(VENV)/.test
 	@$(PY) -m gapless warmup
-	$(ONE_BLAS_THREAD) $(PY) -m pytest -n 2 --dist worksteal -m "not slow and not matrix and not gpu and not cold and not browser and not alone"
+	$(ONE_BLAS_THREAD) $(PY) -m pytest -n 2 --dist worksteal -m "not slow and not matrix and not gpu and not cold and not browser and not ecosystem and not alone"
 	$(PY) -m pytest -m "alone and not cold"
 
 test-cold: $(VENV)/.test
 	@$(PY) -m gapless warmup
 	$(PY) -m pytest -n 2 --dist worksteal -m cold
+
+test-ecosystem: $(VENV)/.test $(VENV)/.ecosystem
+	$(PY) -m pytest -m ecosystem tests/ecosystem
+
+test-sklearn: $(VENV)/.test
+	@$(PY) -m gapless warmup
+	$(PY) -m tests.sklearn_suite.run
 
 test-endurance: $(VENV)/.test
 	@$(PY) -m gapless warmup
@@ -138,7 +147,7 @@ $(VENV)/.core: $(VENV)/.python pyproject.toml
 	@started=$$(date +%s); $(PIP) --editable . && echo "installed in $$(($$(date +%s) - started)) s"
 	@touch $@
 
-$(VENV)/.report $(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(VENV)/.core
+$(VENV)/.report $(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.ecosystem: $(VENV)/.%: $(VENV)/.core
 	@echo "installing what '$*' needs"
 	@started=$$(date +%s); $(PIP) --editable ".[$*]" && echo "installed in $$(($$(date +%s) - started)) s"
 	@touch $@

@@ -20,6 +20,8 @@ _HOME = {
     "estimate_cost": "gapless.estimators.cost",
     "patch": "gapless.estimators.patch",
     "unpatch": "gapless.estimators.patch",
+    "to_onnx": "gapless.estimators.exchange.to_onnx",
+    "to_sklearn": "gapless.estimators.exchange.to_sklearn",
     # what is claimed, and how anybody knows
     "certify": "gapless.certificates.subproblem",
     "verify": "gapless.certificates.verify",

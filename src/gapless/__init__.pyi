@@ -35,6 +35,8 @@ from gapless.estimators.bagging import BaggingRegressor as BaggingRegressor
 from gapless.estimators.cost import estimate_cost as estimate_cost
 from gapless.estimators.discriminant_analysis import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
 from gapless.estimators.discriminant_analysis import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+from gapless.estimators.exchange.to_onnx import to_onnx as to_onnx
+from gapless.estimators.exchange.to_sklearn import to_sklearn as to_sklearn
 from gapless.estimators.gaussian import GaussianDiscriminant as GaussianDiscriminant
 from gapless.estimators.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
 from gapless.estimators.least_squares import LinearRegression as LinearRegression

@@ -168,3 +168,22 @@ def test_hashes_are_the_judges():
     rows[3, 2], rows[5], rows[7, 1], rows[8, 0] = -0.0, 0.0, 1e30, 1e-40
     for given in (rows, rows.astype(np.float32)):
         assert (row_hashes_on_card(torch.from_numpy(given)) == row_hashes(given)).all()
+
+
+@needs_torch
+@pytest.mark.parametrize("place", ["kernel.CardProblem", "kernel_gram.to_card"])
+def test_a_full_card_is_an_error_in_words_and_leaves_the_model_as_it_was(monkeypatch, place):
+    import torch
+
+    def full(*args):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 TiB")
+
+    with device.stand_in("cpu"):
+        model = SVC(device="cuda").fit(X, Y)
+        before = model.certificate_
+        with monkeypatch.context() as patch:
+            patch.setattr(f"gapless.backends.gpu.{place}", full)
+            with pytest.raises(MemoryError, match=r"card's memory is full.*device='cpu'"):
+                model.fit(X, MANY)
+        assert model.certificate_ is before
+        assert model.set_params(device="cpu").fit(X, MANY).certificate_.converged

@@ -72,18 +72,45 @@ def test_only_where_they_were_asked_for(tmp_path):
     X, y, new, _ = halves(load_breast_cancer)
     plain = SVC().fit(X, y)
     assert not hasattr(plain, "predict_proba")
-    with pytest.raises(AttributeError) as caught:
+    with pytest.raises(NotFittedError, match="fitted with probability=False"):
         plain.set_params(probability=True).predict_proba(new)
-    assert "fitted with probability=False" in str(caught.value.__cause__)
     with pytest.raises(NotFittedError):
         SVC(probability=True).predict_proba(new)
     model = SVC(probability=True).fit(X, y)
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(new), model.predict_proba(new))
     gapless.save(model, tmp_path / "model.gapless")
     loaded = gapless.load(tmp_path / "model.gapless")
-    assert not hasattr(loaded, "predict_proba")
-    with pytest.raises(AttributeError) as caught:
-        loaded.predict_log_proba(new)
-    assert "a model file, which keeps no probabilities" in str(caught.value.__cause__)
-    with pytest.raises(ValueError, match="two rows of each class"):
-        SVC(probability=True).fit(X[:9], np.arange(9) == 0)
+    assert np.array_equal(loaded.predict_proba(new), model.predict_proba(new))
+    assert gapless.verify(loaded, X, y)
+
+
+def test_files_keep_the_map_of_three_classes(tmp_path):
+    X, y, new, _ = halves(load_wine)
+    model = SVC(probability=True).fit(X, y)
+    gapless.save(model, tmp_path / "model.gapless")
+    assert np.array_equal(gapless.load(tmp_path / "model.gapless").predict_proba(new), model.predict_proba(new))
+    document = model.certificate_.document()
+    document["probabilities"] = {"slope": 1.0, "offset": 0.0}
+    with pytest.raises(gapless.CertificateError, match="map of so many classes"):
+        gapless.judge.check(document, model.certificate_.arrays, X, y)
+
+
+def test_a_row_that_is_the_only_one_of_its_class_keeps_its_score():
+    X, _, new, _ = halves(load_breast_cancer)
+    model = SVC(probability=True).fit(X[:9], np.arange(9) == 0)
+    p = model.predict_proba(new)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    order = np.argsort(model.decision_function(new))
+    assert (np.diff(p[order, 1]) >= 0.0).all()
+    assert SVC(probability=True).fit(X[:3], [0, 1, 2]).predict_proba(new).shape == (len(new), 3)
+
+
+def test_probA_and_probB_are_those_of_libsvm():
+    X, y, new, _ = halves(load_breast_cancer)
+    model = SVC(probability=True).fit(X, y)
+    with pytest.warns(FutureWarning, match="probA_"):
+        A = model.probA_
+    with pytest.warns(FutureWarning, match="probB_"):
+        B = model.probB_
+    first = 1.0 / (1.0 + np.exp(-A * model.decision_function(new) + B))
+    np.testing.assert_allclose(model.predict_proba(new)[:, 0], first, rtol=1e-12)

@@ -173,8 +173,8 @@ class Ridge(_Regression):
         Without effect.
     solver : {"auto", "gd", "sgd", "minibatch", "momentum", "adam"} or a name of scikit-learn's
         "auto" solves in closed form (conjugate gradients for sparse data with many columns), and so do scikit-learn's names
-        "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga" and "lbfgs": the optimum is the same, and ``solver_`` says what
-        found it. The others are the descents of `descend`, slower: to be watched and compared.
+        "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga" and "lbfgs": the optimum is the same, and ``certificate_.solver``
+        says what found it. The others are the descents of `descend`, slower: to be watched and compared.
     max_iter : int or None
         The most passes of a descent (1,000 if nothing is said), or steps of conjugate gradients.
     schedule : float, Schedule, str or None
@@ -199,7 +199,7 @@ class Ridge(_Regression):
     coef_, intercept_ : as in scikit-learn; float32 where X is
     n_iter_ : for each target, the steps of conjugate gradients or passes of a descent, 1 for a closed form; as in
         scikit-learn None where ``solver`` is "svd", "cholesky" or "sparse_cg"
-    solver_ : "cholesky", "svd", "sparse_cg" or the name of the descent
+    solver_ : as in scikit-learn the ``solver`` that was asked for; of "auto" what was chosen: "cholesky", "svd" or "sparse_cg"
     condition_ : condition number of the columns
     certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
     n_features_in_, feature_names_in_ : as in scikit-learn
@@ -257,7 +257,8 @@ class Ridge(_Regression):
         coef = self.certificate_.arrays["coef"]
         self.coef_ = coef[0] if coef.shape[0] == 1 else coef
         self.intercept_ = self._per_target("intercept") if self.fit_intercept else 0.0
-        self.solver_ = self.certificate_.solver
+        # scikit-learn's is the name that was asked for; the certificate says what found the optimum.
+        self.solver_ = self.certificate_.solver if self.solver == "auto" else self.solver
         steps = np.full(coef.shape[0], max(self.certificate_.n_iter, 1), np.int32)
         # scikit-learn counts no steps of these solvers
         self.n_iter_ = None if self.solver in ("svd", "cholesky", "sparse_cg") else steps

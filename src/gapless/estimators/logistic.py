@@ -247,6 +247,20 @@ class LogisticRegression(LinearClassifier):
         else:
             super()._warn(fitted, stacklevel + 1)
 
+    def _words_of_scikit_learn(self, status: str) -> str:
+        """What a program that looks for scikit-learn's warning of this solver looks for."""
+        words = {
+            "lbfgs": "lbfgs failed to converge",
+            "liblinear": "Liblinear failed to converge, increase the number of iterations.",
+            "newton-cg": "newton-cg failed to converge. Increase the number of iterations.",
+            "newton-cholesky": f"Newton solver did not converge after {self.max_iter} iterations",
+            "sag": "The max_iter was reached which means the coef_ did not converge",
+        }
+        words["saga"] = words["sag"]
+        return (
+            f" (In scikit-learn's words: {words[self.solver]})" if status == "max_iter" and self.solver in words else ""
+        )
+
     def _set_n_iter(self) -> None:
         parts = getattr(self.certificate_, "subproblems", (self.certificate_,))
         self.n_iter_ = np.array([part.n_iter for part in parts], dtype=np.int32)

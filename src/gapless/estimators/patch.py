@@ -107,6 +107,11 @@ def unpatch() -> Patched:
     return Patched(tuple(back), (), tuple(held), False)
 
 
+def original(module: str, name: str) -> type | None:
+    """scikit-learn's class where it is patched, else None."""
+    return _originals.get((module, name))
+
+
 def _shared() -> dict[tuple[str, str], type]:
     """(scikit-learn's module, name) -> our class, of the estimators that both have."""
     found: dict[tuple[str, str], type] = {}

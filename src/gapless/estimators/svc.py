@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -16,18 +19,18 @@ from gapless.encode.pairs import confidences_of_pairs, count_votes, pairs_of_cla
 from gapless.errors import no_probabilities_message
 from gapless.estimators.shared.constraints import Constraint, booleans, options, shared
 from gapless.estimators.shared.kernel_machine import KernelMachine
-from gapless.estimators.shared.probabilities import fit_probabilities, probabilities
+from gapless.estimators.shared.probabilities import (
+    fit_probabilities,
+    map_document,
+    map_from_document,
+    probabilities,
+)
 from gapless.readings.slackness import KernelSlackness, kernel_slackness
 
 
 def _has_probabilities(self: Any) -> bool:
     if self.probability in ("deprecated", False):
         raise AttributeError(no_probabilities_message(type(self).__name__))
-    if hasattr(self, "classes_") and getattr(self, "_probability_map", None) is None:
-        raise AttributeError(
-            "predict_proba is not available: this model was fitted with probability=False, or comes from a model file, which "
-            "keeps no probabilities. Fit it with probability=True, or use gapless.calibrate(model, X, y)."
-        )
     return True
 
 
@@ -119,7 +122,36 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self._probability_map: Any = None
         if self.probability not in ("deprecated", False):
             assert self._label_index is not None
-            self._probability_map = fit_probabilities(self, X, y, self._label_index, sample_weight)
+            self._probability_map = fit_probabilities(self, X, self._label_index, sample_weight)
+            told = {**self.certificate_.statement, "probabilities": map_document(self._probability_map)}
+            self.certificate_ = replace(self.certificate_, statement=told)
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+        model = super()._from_document(document, arrays)
+        model._probability_map = map_from_document(document.get("probabilities"))
+        return model
+
+    @property
+    def probA_(self) -> np.ndarray:
+        """Deprecated as in scikit-learn: A of P(first class) = 1 / (1 + exp(B - A f)), ``probability=True``; else empty."""
+        return -self._platt("probA_", "slope")
+
+    @property
+    def probB_(self) -> np.ndarray:
+        """Deprecated, as in scikit-learn: B of the same."""
+        return self._platt("probB_", "offset")
+
+    def _platt(self, name: str, field: str) -> np.ndarray:
+        if not hasattr(self, "classes_"):
+            raise AttributeError(f"{type(self).__name__} has no {name} before fit")
+        warnings.warn(
+            f"Attribute `{name}` was deprecated in scikit-learn 1.8 and ends with its 1.10.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        found = getattr(getattr(self, "_probability_map", None), field, None)
+        return np.empty(0) if found is None else np.array([found])
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -129,6 +161,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         says nothing of them.
         """
         check_is_fitted(self)
+        if getattr(self, "_probability_map", None) is None:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False. Fit it with probability=True, or use "
+                "gapless.calibrate(model, X, y)."
+            )
         scores = self._pair_scores(X)
         two = scores.shape[1] == 1
         return probabilities(self._probability_map, scores.ravel() if two else self._by_class(scores))
@@ -219,6 +256,7 @@ class SVC(KernelClassifier):
     alpha_ : multiplier of each training row
     slack_ : slack xi of each training row
     slackness_ : `Slackness` of the training rows: their class read from alpha and from the margin
+    probA_, probB_ : deprecated, as in scikit-learn: Platt's A and B of two classes; empty without ``probability=True``
     """
 
     _kind = "c_svc"
@@ -298,6 +336,7 @@ class NuSVC(KernelClassifier):
     alpha_ : multiplier of each training row
     slack_ : slack xi of each training row
     slackness_ : `Slackness` of the training rows: their class read from alpha and from the margin
+    probA_, probB_ : deprecated, as in scikit-learn: Platt's A and B of two classes; empty without ``probability=True``
     """
 
     _kind = "nu_svc"

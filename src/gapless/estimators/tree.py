@@ -354,6 +354,13 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
             return self._leaves(X, check_input, means[:, 0])
         return means.take(self._leaves(X, check_input), axis=0)
 
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> np.ndarray:
+        """What scikit-learn's ``partial_dependence`` asks a regression tree for: its mean over the training rows."""
+        grid, features = np.asarray(grid, np.float32, order="C"), np.asarray(target_features, np.intp, order="C")
+        found = np.zeros(grid.shape[0], order="C")
+        self.tree_.compute_partial_dependence(grid, features, found)
+        return found
+
     def to_text(self, feature_names: Any = None, decimals: int = 2, max_depth: int = 10) -> str:
         """The rules as text, one line a node; sets of categories are written out."""
         check_is_fitted(self)

@@ -17,6 +17,7 @@ from gapless._runtime.backend import use_backend
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import map_threads
 from gapless.backends.choose import device_title, start_pairs_on_card
+from gapless.backends.gpu.device import memory_of_card
 from gapless.certificates.kernel import KernelCertificate, assemble_kernel, kernel_block
 from gapless.certificates.model_document import encode_float, statement
 from gapless.encode.labels import Labels
@@ -73,7 +74,7 @@ def fit_kernel(
     ``start``: a model or certificate to resume from.
     """
     frame = Frame(request.stop, request.n_jobs)
-    with frame.running():
+    with memory_of_card(), frame.running():
         encoded = encode_kernel(request, X, y, sample_weight, start, watch, small=True)
         pairs = encoded.pairs
         pairwise = share_between_pairs(request, encoded, frame.deadline)

@@ -18,6 +18,7 @@ from gapless._runtime.backend import use_backend
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import map_threads
 from gapless.backends.choose import backend_for, device_title, linear_device, rows_for
+from gapless.backends.gpu.device import memory_of_card
 from gapless.certificates.linear import assemble
 from gapless.certificates.model_document import problem_block, statement
 from gapless.encode.labels import Labels
@@ -59,7 +60,7 @@ def fit_linear(
 
     def fit_on(backend: str) -> LinearFit:
         with use_backend(device_title(backend)):
-            with frame.running():
+            with memory_of_card(), frame.running():
                 data = encode_linear(request, rows_for(backend, X), y, sample_weight, start, watch)
                 softmax = request.loss == "logistic" and data.labels.n_classes > 2
                 own = replace(request, loss="softmax") if softmax else request

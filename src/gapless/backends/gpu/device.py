@@ -58,6 +58,17 @@ def card_title() -> str:
     return f"cuda {torch.cuda.get_device_name(0)}" if name == "cuda" else f"cuda (stand-in: torch on {name})"
 
 
+@contextmanager
+def memory_of_card() -> Iterator[None]:
+    """Say in words that the card's memory is full; what was held there is free again when the error is handled."""
+    try:
+        yield
+    except RuntimeError as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        raise MemoryError("the card's memory is full: use device='cpu', or fewer rows") from error
+
+
 def uses_triton(device: str) -> bool:
     """Whether Triton's kernels run on this device: on a card, or by Triton's interpreter."""
     if importlib.util.find_spec("triton") is None:

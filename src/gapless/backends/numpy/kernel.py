@@ -143,9 +143,9 @@ class _Search:
 
     def _polish(self) -> bool:
         """Polish; True where the gap is reached, or where the point is the optimum up to rounding."""
-        # Rounds: a good guess of the sets settles in 2 or 3, and a bad one, as at most points of a wider gap, costs more than an
-        # interior point.
-        few, near = 8, 0.1
+        # Rounds: a good guess of the sets settles in 2 or 3, and a bad one costs more than an interior point: as most are where
+        # the classes of nu-SVC nearly meet and the gap is wide.
+        few, near = 8, 0.1 if self.problem.kind == "nu_svc" else np.inf
         _, primal, _, gap = self.figures
         if relative_gap(primal, primal - gap) > near:
             return False

@@ -24,7 +24,7 @@ from gapless.solvers.bagging import Bags
 from gapless.solvers.loop import interruptible
 
 from .constraints import boolean, integer, nothing, number, shared
-from .ensemble import SEEDS, Ensemble, refuse_parameters, routing, taken, takes_weights
+from .ensemble import SEEDS, Ensemble, fit_by_counts, refuse_parameters, routing, taken, takes_weights
 from .ensemble_trees import SharedTrees, sum_tree_answers
 
 
@@ -270,7 +270,7 @@ class BaseBagging(Ensemble):
                     features, counts = bags.count_draws(seed)
                     seen[seed] = int(np.count_nonzero(counts))
                     part = X if bags.all_features else X[:, features]
-                    learner.fit(part, y, **{**given, "sample_weight": counts})
+                    learner = fit_by_counts(learner, part, y, dict(given), counts, labels=hasattr(self, "classes_"))
                 else:
                     features, rows = bags.draw(seed)
                     part = taken(X, rows)

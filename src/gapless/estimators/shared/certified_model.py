@@ -66,7 +66,12 @@ class CertifiedModel(Shown):
         """One warning a fit, last; ``fit`` calls this."""
         shortfall = self.certificate_.shortfall(self.max_iter, self.time_limit)
         if shortfall is not None:
-            report_convergence(shortfall, stacklevel=stacklevel)
+            words = self._words_of_scikit_learn(self.certificate_.status)
+            report_convergence(shortfall + words, stacklevel=stacklevel)
+
+    def _words_of_scikit_learn(self, status: str) -> str:
+        """What is added to the warning of a fit that ended so, for programs that look for scikit-learn's words."""
+        return ""
 
     def _require_training_rows(self) -> None:
         """A loaded model has no figures of its training rows."""

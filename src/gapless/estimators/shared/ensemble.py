@@ -43,6 +43,26 @@ def taken(values: Any, rows: np.ndarray) -> Any:
     return values[rows] if hasattr(values, "shape") else [values[i] for i in rows]
 
 
+def fit_by_counts(learner: Any, X: Any, y: Any, given: dict[str, Any], counts: np.ndarray, *, labels: bool) -> Any:
+    """A learner fitted with counts as its weights.
+
+    Where a bag lacks a class, and the learner cannot have a class without weight, it is given the rows of the bag alone; a
+    bag of one class is answered by that class."""
+    try:
+        learner.fit(X, y, **{**given, "sample_weight": counts})
+        return learner
+    except ValueError:
+        there = np.unique(np.asarray(y)[counts > 0.0])
+        if not labels or there.size == np.unique(y).size:
+            raise
+    rows = np.flatnonzero(counts)
+    if there.size == 1:
+        from sklearn.dummy import DummyClassifier
+
+        return DummyClassifier(strategy="most_frequent").fit(taken(X, rows), taken(y, rows))
+    return clone(learner).fit(taken(X, rows), taken(y, rows), sample_weight=counts[rows])
+
+
 class Ensemble(CertifiedModel, MetaEstimatorMixin, BaseEstimator):
     """Parameters, copies of the base learner, and the ensemble as a sequence of them."""
 

@@ -44,6 +44,13 @@ TABLES: dict[str, Table] = {
         "estimator": derived(one_of(*ESTIMATORS), "the kind of problem, the parameters"),
         "classes": derived(or_none(is_dict), "entry by entry below"),
         "dtype": derived(one_of("float64"), "the only one"),
+        "probabilities": optional(unchecked(is_dict, "nothing is claimed of them: fits without a fold leave no trace")),
+    },
+    "probabilities.": {
+        name: optional(
+            unchecked(is_finite, "the map from scores to probabilities, fitted to scores of rows that were left out")
+        )
+        for name in ("slope", "offset", "temperature")
     },
     "SVC.parameters.": agree("C") | _OF_CLASSES | _PARAMETERS,
     "NuSVC.parameters.": agree("nu") | _OF_CLASSES | _PARAMETERS,
@@ -119,6 +126,10 @@ def defect(document: Any) -> str | None:
         return f"problem.kind is not that of {document['estimator']}"
     if (document["estimator"] in ("SVC", "NuSVC")) != (classes is not None):
         return "classes do not go with the estimator"
+    told = document.get("probabilities")
+    two = classes is not None and len(classes["values"]) == 2
+    if told is not None and (classes is None or set(told) != ({"slope", "offset"} if two else {"temperature"})):
+        return "probabilities are not the map of so many classes"
     if document["parameters"].get("kernel") != problem["kernel"]["name"] != "callable":
         return "problem.kernel.name is not the parameter kernel"
     S, support = len(certificate["subproblems"]), problem["support"]

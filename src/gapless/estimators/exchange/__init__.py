@@ -1,0 +1,1 @@
+"""Models for tools that ask for other classes than ours."""

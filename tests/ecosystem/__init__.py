@@ -1,0 +1,1 @@
+"""Other packages with our models, each tried with the real package: `make test-ecosystem`."""
