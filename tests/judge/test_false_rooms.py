@@ -130,3 +130,31 @@ def test_scores_of_classes_far_from_zero(solver, dtype, shift):
     off = (scores - scores[:, :1]) - (wanted - wanted[:, :1])
     assert np.abs(off).max() <= 1e-4 + 16.0 * np.finfo(dtype).eps * (shift + 1.0)
     assert gapless.verify(model, rows, THREE)
+
+
+@pytest.mark.parametrize("size", [1e10, 1e12, 1e14, 1e16])
+@pytest.mark.parametrize("shift", [0.0, 1e3])
+def test_columns_in_other_units_excuse_no_rounding(shift, size):
+    """A multiple and a constant more are no direction beside an offset: rounding of scores along it is the forger's own."""
+    celsius = shift + X[:, 0]
+    fit = of(gapless.LinearRegression(), np.column_stack([celsius, 1.75 * celsius + 32.0, X[:, 2]]), TARGET)
+
+    def change(document, arrays):
+        arrays["coef"][0, :2] += [1.75 * size, -size]
+        arrays["intercept"][0] += 32.0 * size
+        target = document["certificate"]["targets"][0]
+        target["rounding"] = 2.0
+
+    assert honest(fit)
+    assert not accepted(fit, change)
+
+
+def test_a_stump_is_no_drawn_tree_that_was_pruned():
+    """Pruning at a price of next to nothing leaves every cut that takes off more."""
+    fit = of(gapless.DecisionTreeClassifier(max_depth=1, splitter="random", random_state=0), X, TWO)
+
+    def change(document, arrays):
+        document["parameters"] |= {"max_depth": None, "ccp_alpha": 1e-9}
+
+    assert honest(fit)
+    assert not accepted(fit, change)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,6 +46,7 @@ class SquaresData(GapCase):
         self.s = self.weights
         if self.K:
             self.s = self.weights * np.array([number(w) for w in self.problem["class_weight"]])[self.index]
+        self.grain = math.ldexp(1.0, -math.frexp(float(self.s.max(initial=0.0)))[1])
         self.free = self.problem["offset"] == "free"
         self.largest = np.abs(self.Y[:, self.s > 0]).max(axis=1, initial=0.0)
         # The model depends on no value that targets have in common; within a factor of 2 what is left is exact (Sterbenz).

@@ -38,20 +38,19 @@ class Figures(NamedTuple):
 
 def recompute(case: SquaresData) -> Figures:
     """The figures, measured with weights of at most 1, whose products with squares stay floats."""
-    grain = math.ldexp(1.0, -math.frexp(float(case.s.max()))[1])
-    found = _measure(case, grain)
+    found = _measure(case)
     names = ("mass", "square", "rss", "tss", "size2", "rss_room")
-    return found._replace(**{name: getattr(found, name) / grain for name in names})
+    return found._replace(**{name: getattr(found, name) / case.grain for name in names})
 
 
-def _measure(case: SquaresData, grain: float) -> Figures:
+def _measure(case: SquaresData) -> Figures:
     """One pass for the means, one for the residuals about them; weights are ``grain`` times as large."""
     # No room is wider than this share: of the squares of targets and residuals, of 1 for cosines (any, of mere rounding) and R2.
     squares_share, cosine_share = 1e-6, 0.01
     S, d = case.S, case.d
     mass, raw2, mean, sum_y, count = 0.0, np.zeros(d), np.zeros(d), np.zeros(S), 0
     first: np.ndarray | None = None
-    for block, s, y in case.blocks(grain):
+    for block, s, y in case.blocks(case.grain):
         if first is None:
             first = block.values[0].copy() if isinstance(block, DenseBlock) else np.zeros(d)
         moved = DenseBlock(0, block.values - first) if isinstance(block, DenseBlock) else block
@@ -62,7 +61,7 @@ def _measure(case: SquaresData, grain: float) -> Figures:
     mean, mean_y = (first + mean / mass) * case.free, sum_y / mass
     centred2, rss, tss, size2 = np.zeros(d), np.zeros(S), np.zeros(S), np.zeros(S)
     gradient, slope, drift = np.zeros((S, d)), np.zeros(S), np.zeros(d)
-    for block, s, y in case.blocks(grain):
+    for block, s, y in case.blocks(case.grain):
         r = y - block.scores(case.W).T - case.b[:, None]
         rss, tss, size2 = rss + (r * r) @ s, tss + ((y - mean_y[:, None]) ** 2) @ s, size2 + (y * y) @ s
         weighted = r * s
@@ -78,7 +77,7 @@ def _measure(case: SquaresData, grain: float) -> Figures:
         gradient, slope = gradient + _times(moved, weighted), slope + weighted.sum(axis=1)
         centred2, drift = centred2 + _times(_squared(moved), s[None, :])[0], drift + _times(moved, s[None, :])[0]
     centred2 = np.maximum(centred2 - case.free * drift**2 / mass, 0.0)  # the mean is rounded
-    gradient -= grain * case.alpha[:, None] * case.W
+    gradient -= case.grain * case.alpha[:, None] * case.W
     raw, constant = np.sqrt(raw2), 2.0**-44  # a column that varies by less than this part of its length is constant
     scale = np.maximum(np.sqrt(centred2), constant * raw) if case.free else raw
     length = np.sqrt(rss)
@@ -92,7 +91,7 @@ def _measure(case: SquaresData, grain: float) -> Figures:
         cosine = np.maximum(cosine, np.divide(np.abs(slope), edge, out=np.zeros(S), where=edge > 0))
     terms = np.abs(case.W) @ raw + np.abs(case.b) * math.sqrt(mass)
     # No room grows with coefficients that the data cannot see.
-    seen = np.minimum(terms, 2.0 * _seen(case, raw, mean, mass, np.sqrt(size2)))
+    seen = np.minimum(terms, 2.0 * _seen(case, raw, scale, mean, mass, np.sqrt(size2)))
     error = gamma(d + 4) * seen + 2.0 * gamma(2) * np.sqrt(size2)
     unit = 2.0**-24 if case.document["dtype"] == "float32" else 0.0
     sums = gamma(2048 + count / 256)
@@ -107,13 +106,15 @@ def _measure(case: SquaresData, grain: float) -> Figures:
     return Figures(mass, count, raw2.sum(), rss, tss, cosine, size2, rss_room, room, noise, varies)
 
 
-def _seen(case: SquaresData, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray) -> np.ndarray:
+def _seen(
+    case: SquaresData, raw: np.ndarray, scale: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray
+) -> np.ndarray:
     """sum_j |w_j| |x_j| + |b| |1| of the part of each model that changes a score, and of its best offset; of the shortest such
     model with columns of length 1, or in the units of the data, where that is more."""
     root, found, W = math.sqrt(mass), np.zeros(case.S), case.W
-    for unit in (raw, np.ones(case.d)):
+    for unit in (scale, np.ones(case.d)):
         if case.d <= case.most_columns:
-            V = visible(case, unit)
+            V = visible(case, unit, mean, raw)
             scaled = (case.W * unit) @ V @ V.T
             W = np.divide(scaled, unit, out=np.zeros_like(scaled), where=unit > 0)
         found = np.maximum(found, np.abs(W) @ raw + (sizes + np.abs(W) @ np.abs(mean) * root if case.free else 0.0))
@@ -182,7 +183,6 @@ def gap_claims(case: SquaresData, figures: Figures, in_fractions: bool) -> None:
             primal, dual, gap = exact.floats() or (primal, dual, gap)
         values = {name: number(target[name]) for name in ("primal", "dual", "gap", "relative_gap", "rounding")}
         size, null = size_of(primal, dual), (figures.tss if case.free else figures.size2)[k] / case.alpha[k]
-        null += figures.mass / case.alpha[k] * 2.0**-1000  # squares that underflow, as often as they cost
         rough, own = _rough(case, k, figures, found.gap.up)
         most = ROUNDING_FACTOR * (found.textbook + rough)
         if math.isfinite(values["gap"]):  # else nothing is claimed

@@ -66,7 +66,7 @@ def sure_rank(case: SquaresData, varies: np.ndarray) -> int:
     means, G = G[kept, -1], G[np.ix_(kept, kept)]
     values, V = np.linalg.eigh(G - np.outer(means, means) if case.free else G)
     noise = 1e-10 + 100.0 * gamma(depth) * (case.d + 1)
-    # Columns far from 0 are rounded by parts of what they are, not of how far they vary: 2^-44 of that is a unit of ``varies``.
+    # Fits leave out directions that columns far from 0 hardly have; 2^-44 of a column is a unit of ``varies``.
     noise = noise * max(1.0, float(values.max(initial=0.0))) + np.square(
         16.0 * UNIT * 2.0**44 / varies[kept]
     ) @ np.square(V)
@@ -89,15 +89,17 @@ def most_rank(case: SquaresData, varies: np.ndarray) -> int:
     return int((sigma > max(n, case.d) * UNIT * sigma.max(initial=0.0)).sum())
 
 
-def visible(case: SquaresData, lengths: np.ndarray) -> np.ndarray:
-    """Orthonormal directions (d, r) of the columns, scaled to length 1, in which a model changes a score beyond rounding."""
+def visible(case: SquaresData, lengths: np.ndarray, mean: np.ndarray, raw: np.ndarray) -> np.ndarray:
+    """Orthonormal directions (d, r) of the columns about their means, scaled to length 1, in which a model changes a score beyond
+    rounding, that of the columns' own values included."""
     R, scale = np.zeros((0, case.d)), np.where(lengths > 0, lengths, 1.0)
-    for block, s, _ in case.blocks():
-        R = np.asarray(np.linalg.qr(np.vstack([R, filled(block) / scale * np.sqrt(s)[:, None]]), mode="r"))
+    for block, s, _ in case.blocks(case.grain):
+        R = np.asarray(np.linalg.qr(np.vstack([R, (filled(block) - mean) / scale * np.sqrt(s)[:, None]]), mode="r"))
     if not np.isfinite(R).all():
         return np.zeros((case.d, 0))
     _, sigma, Vt = np.linalg.svd(R, full_matrices=False)
-    return Vt[sigma > 4.0 * (case.d + 1) * UNIT * float(sigma.max(initial=0.0))].T
+    lost = np.maximum((case.d + 1) * float(sigma.max(initial=0.0)), np.linalg.norm(Vt * (raw / scale), axis=1))
+    return Vt[sigma > 4.0 * UNIT * lost].T
 
 
 def prove(case: SquaresData) -> list[Bounds]:

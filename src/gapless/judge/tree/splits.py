@@ -60,10 +60,13 @@ def best_claims(case: TreeData, exact: bool) -> None:
 
 
 def reasons_known(case: TreeData) -> bool:
-    """A split that was drawn may fail limits or an order, be pruned, or leave nothing but missing values on a side; else there is
-    one wherever there is a cut."""
-    gains = (number(case.parameters.get(name) or 0.0) for name in ("min_impurity_decrease", "ccp_alpha"))
-    limits = (case.problem["min_leaf"] - 1, number(case.problem["min_weight"]), *gains)
+    """A split that was drawn may fail limits or an order, be pruned with what limits left of its branch, or leave nothing but
+    missing values on a side; else there is one wherever there is a cut, and a branch that was pruned took off all there was."""
+    p, pruned = case.parameters, 0.0
+    if p.get("max_depth") is not None or p.get("max_leaf_nodes") is not None or case.problem["min_split"] != 2:
+        pruned = number(p.get("ccp_alpha") or 0.0)
+    fewest = number(p.get("min_impurity_decrease") or 0.0)
+    limits = (case.problem["min_leaf"] - 1, number(case.problem["min_weight"]), fewest, pruned)
     free = not case.signs.any() and case.problem["criterion"] != "poisson"
     free = free and not (case.problem["missing"] and case.parameters.get("splitter") == "random")
     return bool(case.problem["exact"]) and free and not any(limits)
