@@ -72,6 +72,12 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "scale <= 10.0 * np.finfo(float).eps * largest",
             "self.weights > 0",
         },
+        "sparse/__init__.py": {
+            "self.c > 0",
+        },
+        "sparse/statement.py": {
+            "total > 0.0",
+        },
         "separation/case.py": {
             "np.bincount(self.index[self.keep], minlength=self.K) > 0",
             "self.weights > 0",
@@ -82,6 +88,9 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         },
         "tree/splits.py": {
             "S > 0",
+            "S > 1e-11 * total_S",
+            "case.Y[case.held[t]] > 0",
+            "total_S - S > 1e-11 * total_S",
         },
         "bounds/case.py": {
             "alpha < (1.0 - near) * c",

@@ -6,7 +6,6 @@ Labels and weights are kept, a few bytes a row; X is not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,18 +35,12 @@ class Walked:
                 raise CertificateError(f"other weights: a block has {rows[0]} rows, and weights of {given.shape}")
             weights.append(given)
         if len(columns) != 1:
-            raise CertificateError(
-                f"other data: blocks of {sorted(columns)} columns" if columns else "there are no blocks"
-            )
+            raise CertificateError(f"other data: blocks of {sorted(columns) or 'no'} columns")
         self.rows = StreamedRows(self._rows, (n, columns.pop()))
-        ends = np.cumsum([0, *(len(y) for y in answers)])
         self.answers = np.concatenate(answers)
         self.weights: np.ndarray | None = None
         if any(w is not None for w in weights):
-            self.weights = np.ones(n)
-            for w, (start, stop) in zip(weights, pairwise(ends)):
-                if w is not None:
-                    self.weights[start:stop] = w
+            self.weights = np.concatenate([np.ones(len(y)) if w is None else w for y, w in zip(answers, weights)])
 
     def _rows(self) -> Iterator[Any]:
         return (X for X, _, _ in self._walk())

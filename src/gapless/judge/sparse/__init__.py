@@ -41,7 +41,7 @@ class SparseCase(GapCase):
         self.common = np.zeros(S)
         for k, target in enumerate(self.Y[:, self.c > 0] if self.problem["offset"] == "free" and not self.K else ()):
             first = float(target[0]) if target.size else 0.0
-            near = at_most(np.abs(target - first), 2.0**-10 * abs(first)) and abs(first) < 2.0**500
+            near = at_most(np.abs(target - first), 2.0**-10 * abs(first)) and at_most(abs(first), 2.0**500)
             self.common[k] = first if near and at_most(abs(self.b[k] - first), 0.5 * abs(first)) else 0.0
         self.Y, self.b = self.Y - self.common[:, None], self.b - self.common
 
@@ -82,7 +82,7 @@ class SparseCase(GapCase):
             primal, dual, gap = ends or (plain.primal, plain.dual, plain.gap)
             self.bounds.append((primal.up, dual.low, gap.up))
             if omega.positive:
-                self.claim(which + "signs", ">= 0", None, bool((self.W[k] >= 0.0).all()), "no coefficient is below 0")
+                self.claim(which + "signs", ">= 0", None, at_most(0.0, self.W[k]), "no coefficient is below 0")
             self.feasible_claim(which, plain.feasible)
             size, alone = size_of(primal, dual) + null, size_of(primal, primal) + null
             stated = self.rounding_claim(which, number(sub["rounding"]), ROUNDING_FACTOR * plain.textbook, plain.finite)
