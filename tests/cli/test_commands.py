@@ -367,7 +367,7 @@ def test_doctor_knows_what_each_extra_brings():
                 distribution = re.match(r"[\w-]+", requirement)[0]
                 yield modules.get(distribution, distribution)
 
-    tools = {"all", "test", "bench", "docs", "lint", "dev"}
+    tools = {"all", "ecosystem", "test", "bench", "docs", "lint", "dev"}
     assert {name: set(found) for name, found in EXTRAS.items()} == {
         name: set(brought(name)) for name in written if name not in tools
     }
@@ -434,7 +434,7 @@ def test_a_least_squares_classifier(csv, tmp_path):
     ("options", "says"),
     [
         (("linear", "-C", "2"), "--C belongs to --model svm or logistic, not linear"),
-        (("svm", "--alpha", "2"), "--alpha belongs to --model ridge or least_squares, not svm"),
+        (("svm", "--alpha", "2"), "--alpha belongs to --model ridge, least_squares, lasso or elastic_net, not svm"),
         (("logistic", "--loss", "hinge"), "--loss belongs to --model svm, not logistic"),
         (("ridge", "--offset", "penalised"), "--offset penalised belongs to --model svm or logistic, not ridge"),
         (("linear",), "the column 'label' does not hold numbers"),

@@ -488,7 +488,9 @@ def test_memory_is_a_block_not_the_data():
     random = np.random.default_rng(0)
     y = random.integers(0, 2, size=200_000)
     X = random.normal(size=(y.size, 8)).astype(np.float32)
-    model = GaussianDiscriminant(covariance="per_class").fit(X, y)  # what a first fit imports and loads is not of the data
+    model = GaussianDiscriminant(covariance="per_class").fit(
+        X, y
+    )  # what a first fit imports and loads is not of the data
     tracemalloc.start()
     model.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]

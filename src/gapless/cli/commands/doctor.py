@@ -32,7 +32,7 @@ EXTRAS = {
     "lab": ("starlette", "uvicorn", "websockets", "anywidget"),
     "gpu": ("torch", "triton"),
     "dask": ("dask", "distributed"),
-    "onnx": ("onnx", "onnxruntime"),
+    "onnx": ("onnx", "onnxruntime", "skl2onnx"),
 }
 
 

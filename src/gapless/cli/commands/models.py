@@ -86,9 +86,9 @@ def make_estimator(model: Kind, offset: Offset, time_limit: float | None, **opti
         if value is None:
             continue
         if model not in owners[name] and not (model is Kind.rbf and name in of_kernel):
-            raise typer.BadParameter(
-                f"--{name.replace('_', '-')} belongs to --model {' or '.join(owners[name])}, not {model}"
-            )
+            *others, last = owners[name]
+            wanted = f"{', '.join(others)} or {last}" if others else last
+            raise typer.BadParameter(f"--{name.replace('_', '-')} belongs to --model {wanted}, not {model}")
         given[name] = value.value if isinstance(value, StrEnum) else value
     if model in margin:
         given["penalize_intercept"] = offset is Offset.penalised
