@@ -436,7 +436,8 @@ def test_a_free_offset_costs_few_passes_where_one_class_is_rare(loss, passes):
 def test_noise_that_can_almost_be_separated_takes_few_steps():
     """Two rows a column: from zero, Newton's method took 88 steps at this C; scikit-learn's minimum is no lower.
 
-    How many steps depends on the last digits of the products: below 60 on one processor, 64 on another.
+    How many steps depends on the last digits of the products: below 60 on one processor, 64 on another, 71 with one thread
+    of BLAS.
     """
     from sklearn.svm import LinearSVC as Theirs
 
@@ -446,7 +447,7 @@ def test_noise_that_can_almost_be_separated_takes_few_steps():
     solution = solve(problem, Stop(1e-4, 1000))
     primal = problem.primal(solution.theta)
     assert solution.solver == "newton"
-    assert solution.n_iter <= 70
+    assert solution.n_iter < 80
     assert problem.gap(solution.theta, solution.u) <= 1e-4 * primal
     theirs = Theirs(C=100.0, dual=False, tol=1e-10, max_iter=20_000).fit(X, y)
     assert primal <= problem.primal(problem.join(theirs.coef_[0], float(theirs.intercept_[0]))) * (1 + 1e-4)

@@ -21,7 +21,7 @@ IDLE = {
     "CertificateError", "ConvergenceWarning", "BackendWarning", "DataError", "Dataset", "Encoding", "IllConditionedWarning",
     "ModelFileError", "NotSeparable", "Schedule", "SeparationWarning", "Until", "__version__", "bayes_rule", "config_context",
     "convert", "estimate_cost", "gap_scorer", "get_config", "linear_risk", "patch", "show_versions", "certify",
-    "unpatch",
+    "unpatch", "to_onnx", "to_sklearn",
     "warmup",  # its kernels are compiled in threads of their own: tests/package/test_signals.py
 }  # fmt: skip
 
@@ -261,6 +261,12 @@ def of_files(folder: Path, X: np.ndarray, y: np.ndarray, model: Any) -> Iterator
     )
     yield Case(
         "read_data", "read_data", partial(gapless.read_data, plain, target="answer"), lambda found: [found.X.shape]
+    )
+    yield Case(
+        "read_blocks",
+        "read_blocks",
+        lambda: list(gapless.read_blocks(plain, target="answer")),
+        lambda found: [block[0].shape for block in found],
     )
     import pandas
 

@@ -69,7 +69,8 @@ def made() -> list[Any]:
     net = f.wide(X[:4], 4)
     return [
         svc, kernel, logistic, tree, boosted, bagged, gauss, perceptron, xor, tuned, classified,
-        gapless.Ridge().fit(X, z), gapless.LinearRegression().fit(X, z), gapless.SVC(kernel="linear").fit(X, y).slackness_,
+        gapless.Ridge().fit(X, z), gapless.Lasso(alpha=0.1).fit(X, z),
+        gapless.LinearRegression().fit(X, z), gapless.SVC(kernel="linear").fit(X, y).slackness_,
         gapless.unpatch(), svc.slackness_, svc.objective_, gapless.margins(svc, X, y),
         gapless.reduce(svc, X, y), gapless.reduce(kernel, X, three),
         gapless.explain(svc, X, feature_names=[HOSTILE, "b"]), gapless.separability(X, sides), gapless.verify(svc, X, y),

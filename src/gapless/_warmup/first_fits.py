@@ -29,7 +29,7 @@ def first_fits() -> dict[str, Callable[[], Any]]:
         "BaggingRegressor": partial(fit, "BaggingRegressor", target, **trees),
         "LeastSquaresClassifier": partial(fit, "LeastSquaresClassifier", two),
     }
-    for name in ("SVC", "SVR", "LinearRegression", "Ridge"):
+    for name in ("SVC", "SVR", "LinearRegression", "Ridge", "Lasso", "ElasticNet"):
         fits[name] = partial(fit, name, two if name == "SVC" else target)
     return fits
 

@@ -10,6 +10,7 @@ from functools import cache, partial
 from typing import Any
 
 import gapless
+from gapless._runtime.written import written
 from gapless.errors import CertificateError
 from gapless.files.atomic_write import write_whole
 from gapless.pages import pictures
@@ -155,7 +156,7 @@ def report(
 def _is_markdown(format: str | None, file: str | os.PathLike[str] | None) -> bool:
     """Whether a model card was asked for, by name or by the ending of the file."""
     if format not in (None, "html", "markdown"):
-        raise ValueError(f"format is 'html' or 'markdown', not {format!r}")
+        raise ValueError(f"format is 'html' or 'markdown', not {written(format)}")
     if format is None:
         return file is not None and os.fspath(file).lower().endswith((".md", ".markdown"))
     return format == "markdown"

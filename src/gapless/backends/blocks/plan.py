@@ -4,19 +4,20 @@
              + rounds x (4 latencies + 2 tasks a block x overhead)  +  bytes that travel / bandwidth
 
 The rates of a core are measured here, on rows made for it, in half a second. How often rows are read, and how many rounds there
-are, was measured (`Steps`). Everything else is a product: the seconds are extrapolated unless rows and workers are those of this
-machine.
+are, was measured for logistic regression and is an estimate for the hinge losses (`steps`). Everything else is a product: the
+seconds are extrapolated unless rows and workers are those of this machine.
 """
 
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from gapless import losses
+from gapless._runtime.clock import now
 from gapless.problems.linear import LinearProblem
 
 
@@ -95,13 +96,12 @@ def measure_rates(columns: int = 100) -> Rates:
     return Rates(n * d / look, 0.5 * n * d * d / gram)
 
 
-def _fastest(work: object) -> float:
-    """Processor seconds of the best of three calls, after one that may compile."""
-    assert callable(work)
+def _fastest(work: Callable[[], object]) -> float:
+    """Seconds of the best of three calls, after one that may compile."""
     work()
     found = []
     for _ in range(3):
-        start = time.process_time()
+        start = now()
         work()
-        found.append(time.process_time() - start)
+        found.append(now() - start)
     return max(min(found), 1e-9)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
+from gapless._runtime.written import written
 from gapless.certificates.fingerprint import digest_of_ones
 from gapless.certificates.linear import Certificate
 from gapless.certificates.model_document import decode_float
@@ -94,16 +95,16 @@ def sparse_objective(problem: Mapping[str, Any], n: int, weighted: bool) -> Obje
     s = "s_i " if weighted or any(w != 1.0 for w in problem["class_weight"] or ()) else ""
     terms, terms_tex = [], []
     if l1 > 0.0:
-        terms.append(f"{l1!r} |w|_1")
-        terms_tex.append(rf"{l1!r}\, \|w\|_1")
+        terms.append(f"{written(l1)} |w|_1")
+        terms_tex.append(rf"{written(l1)}\, \|w\|_1")
     if l2 > 0.0:
-        terms.append(f"{l2!r}/2 |w|^2")
-        terms_tex.append(rf"\tfrac{{{l2!r}}}{{2}} \|w\|^2")
+        terms.append(f"{written(l2)}/2 |w|^2")
+        terms_tex.append(rf"\tfrac{{{written(l2)}}}{{2}} \|w\|^2")
     sign = ", w >= 0" if problem["positive"] else ""
     offset = {"none": "no offset", "penalised": "offset penalised as one more coefficient", "free": "offset free"}
     z = "z_i = <w,x_i>" + ("" if problem["offset"] == "none" else " + b")
-    told = " + ".join((f"{C!r} * sum_i {s}{plain}", *terms))
-    drawn = " + ".join((rf"{C!r} \sum_{{i=1}}^{{{n}}} {s}{latex}", *terms_tex))
+    told = " + ".join((f"{written(C)} * sum_i {s}{plain}", *terms))
+    drawn = " + ".join((rf"{written(C)} \sum_{{i=1}}^{{{n}}} {s}{latex}", *terms_tex))
     return Objective(
         f"minimise {told} over {n} rows, {z}{sign}, {offset[problem['offset']]}",
         rf"\min {drawn}" + (r",\quad w \ge 0" if sign else ""),

@@ -17,6 +17,7 @@ from gapless._compile import kernel_store as store
 from gapless._compile.kernel_keys import PACKAGE
 from gapless._compile.processor import HOST
 from gapless._runtime.versions import versions
+from gapless._runtime.written import written
 from gapless.cli import options
 from gapless.cli.commands.doctor_plan import print_plan
 from gapless.cli.guard import Code, guarded, one_line
@@ -52,7 +53,7 @@ def doctor(
         print_plan(numbers or (), json)
         return
     if numbers:
-        raise typer.BadParameter(f"{numbers[0]!r}: numbers go with --plan")
+        raise typer.BadParameter(f"{written(numbers[0])}: numbers go with --plan")
     facts: dict[str, Any] = dict(versions())
     facts["cpu"] = _cpu()
     facts["kernels"] = _kernels()

@@ -7,14 +7,16 @@ from typing import Any
 
 import typer
 
-from gapless._runtime.threads import one_blas_thread, thread_team
-from gapless.backends.blocks.plan import Cluster, measure_rates, plan, steps
+from gapless._runtime.written import written
 from gapless.cli.output import print_json, print_line, print_title
 
 
 def print_plan(given: Sequence[str], json: bool) -> None:
     """Print the plan; ``given`` are numbers by name: rows=1e9 columns=100 workers=100."""
-    cluster = _read(given)
+    from gapless._runtime.threads import one_blas_thread, thread_team  # with numpy, which the help does without
+    from gapless.backends.blocks.plan import Cluster, measure_rates, plan, steps
+
+    cluster = _read(given, Cluster())
     with one_blas_thread(), thread_team(1):
         rates = measure_rates(int(cluster.columns))
     told: dict[str, Any] = {}
@@ -41,25 +43,27 @@ def print_plan(given: Sequence[str], json: bool) -> None:
         "multiplications a second in a Hessian",
     )
     print_line(
-        "  measured", "on the sets of docs/scaling.md: how often rows are read, and rounds, to a relative gap of 1e-4"
+        "  readings",
+        "of all rows, and rounds, to a relative gap of 1e-4: measured for logistic on covtype, estimates for the others",
     )
     print_line(
         "  assumed",
         f"latency {cluster.latency:g} s, bandwidth {cluster.bandwidth:g} B/s, overhead {cluster.overhead:g} s a task",
     )
-    print_line("  beyond that", "all seconds are extrapolated: no fit of this size has been run here")
+    print_line("  extrapolated", "all seconds are extrapolated: no fit of this size has been run here")
 
 
-def _read(given: Sequence[str]) -> Cluster:
-    found = Cluster()
+def _read(given: Sequence[str], cluster: Any) -> Any:
+    """The cluster with the numbers that were given by name."""
+    found = cluster
     for text in given:
         name, equals, value = text.partition("=")
-        if not equals or name not in Cluster._fields:
-            raise typer.BadParameter(f"{text!r} is not NAME=NUMBER; the names are {', '.join(Cluster._fields)}")
+        if not equals or name not in cluster._fields:
+            raise typer.BadParameter(f"{text!r} is not NAME=NUMBER; the names are {', '.join(cluster._fields)}")
         try:
             number = float(value)
         except ValueError:
-            raise typer.BadParameter(f"{text!r}: {value!r} is not a number") from None
+            raise typer.BadParameter(f"{text!r}: {written(value)} is not a number") from None
         if not number > 0.0:
             raise typer.BadParameter(f"{text!r}: a number above 0 is asked for")
         found = found._replace(**{name: number})

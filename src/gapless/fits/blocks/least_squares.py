@@ -9,6 +9,7 @@ import numpy as np
 
 from gapless._compile.backend import backend
 from gapless._runtime.backend import use_backend
+from gapless._runtime.written import written
 from gapless.backends.blocks import work_targets as work
 from gapless.backends.blocks.survey import (
     Bare,
@@ -61,7 +62,9 @@ def fit_least_squares_blocks(
         K = len(about.labels.positives) if about.labels is not None else max(1, seen.facts[0].targets)
         task = make_task(K)
         if task.solver != "auto":
-            raise ValueError(f"solver={task.solver!r} visits rows one by one: with rows in blocks leave solver='auto'")
+            raise ValueError(
+                f"solver={written(task.solver)} visits rows one by one: with rows in blocks leave solver='auto'"
+            )
         stop = Stop(task.tol, task.passes or 0, task.seconds)
         spec = work.TargetSpec(np.asarray(task.alpha, float), task.fit_intercept, seen.d)
         problem = BlockTargets(walk, spec, base, sparse=seen.facts[0].sparse)

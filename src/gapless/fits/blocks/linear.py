@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.backend import use_backend
+from gapless._runtime.written import written
 from gapless.backends.blocks.linear import BlockLinear
 from gapless.backends.blocks.softmax import BlockSoftmax
 from gapless.backends.blocks.survey import (
@@ -72,7 +73,7 @@ def fit_linear_blocks(
         raise NotImplementedError("C=inf is not offered for rows in blocks: give X and y in memory, or a large C")
     if request.solver not in ("auto", "newton", "semismooth", "interior_point"):
         raise ValueError(
-            f"solver={request.solver!r} visits rows one by one, which rows in blocks are not made for: leave solver='auto'"
+            f"solver={written(request.solver)} visits rows one by one, which rows in blocks are not made for: leave solver='auto'"
         )
     frame = Frame(request.stop, request.n_jobs)
     with frame.running(), use_backend(walk.backend):
@@ -129,8 +130,8 @@ def _refuse_weightless(request: LinearRequest, classes: Classes, class_weight: n
     if left.size < classes.values.size and request.loss == "logistic" and request.offset.kind == "free":
         gone = classes.values[mass <= 0.0].tolist()[0]
         raise ValueError(
-            f"the class {gone!r} has no weight: with a free offset its log-odds would be minus infinity. Remove the class, give "
-            "it weight, or set penalize_intercept=True."
+            f"the class {written(gone)} has no weight: with a free offset its log-odds would be minus infinity. Remove the "
+            "class, give it weight, or set penalize_intercept=True."
         )
 
 

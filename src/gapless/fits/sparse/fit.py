@@ -12,6 +12,7 @@ from scipy import sparse
 
 from gapless._runtime.backend import use_backend
 from gapless._runtime.threads import in_background
+from gapless._runtime.written import written
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import target_fingerprint
 from gapless.certificates.linear import assemble
@@ -146,8 +147,8 @@ def _encode(request: SparseRequest, X: Any, y: Any, sample_weight: Any) -> tuple
         gone = weightless_classes(labels, weights, class_weight)
         if gone and loss.entropic and request.offset.kind == "free":
             raise ValueError(
-                f"the class {gone[0]!r} has no weight: with a free offset its log-odds would be minus infinity. Remove the "
-                "class, or give it weight."
+                f"the class {written(gone[0])} has no weight: with a free offset its log-odds would be minus infinity. Remove "
+                "the class, or give it weight."
             )
         cost = costs(C, weights, class_weight, labels.index)
         positives: list[int | None] = list(labels.positives)

@@ -60,7 +60,7 @@ class TreeData(Case):
     def statement_claims(self) -> bool:
         p, problem, n = self.parameters, self.problem, self.X.shape[0]
         names = {"log_loss": "entropy", "friedman_mse": "squared_error"}
-        asked = names.get(p.get("criterion"), p.get("criterion"))
+        asked = names.get(str(p.get("criterion")), p.get("criterion"))
         self.signs = signs_of(self)
         self.same_claim("criterion", problem["criterion"], asked)
         if self.index is not None:
