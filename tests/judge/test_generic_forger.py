@@ -27,6 +27,8 @@ ROUND = 150_000
 ALSO_TRUE = {"separability overlap": ["certificate.offset"]}
 #: A hard margin that is not kept says no more than that, and of other models it is as true.
 ALSO_TRUE["LinearSVC hard margin stopped at once"] = ["arrays.coef", "arrays.intercept", "arrays.dual"]
+#: Without an offset there is none to be penalised.
+ALSO_TRUE["LogisticRegression elastic net"] = ["parameters.penalize_intercept"]
 #: What a bound says of members that are not in the document.
 OF_VOTERS = ("gibbs", "tandem", "disagreement", "n", "pairs", "voters", "divergence", "pool")
 

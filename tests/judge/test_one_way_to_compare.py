@@ -76,6 +76,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "self.c > 0",
         },
         "sparse/statement.py": {
+            "scale > 0.0",
             "total > 0.0",
         },
         "separation/case.py": {

@@ -183,6 +183,8 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
     def _certify(self, X: Any, y: np.ndarray, weights: np.ndarray | None, stopwatch: Stopwatch) -> None:
         """What can be said of a run that bounds nothing: the data, the losses, the stage weights."""
         self.__dict__.pop("certificate_", None)
+        if getattr(X, "ndim", 2) != 2:
+            return
         try:
             mark = mark_of_targets(X, y, weights)
         except (TypeError, ValueError) as error:  # no matrix of numbers: nobody could check anything

@@ -79,6 +79,16 @@ def _statement(case: Case, lies: Lies) -> None:
     lies.unless(problem["offset"] == offset, "offset")
     scale = number(p.get("intercept_scaling", 1.0))
     lies.unless(number(problem["offset_scale"]) == (scale if offset == "penalised" else 1.0), "offset_scale")
+    if name in ("LinearSVC", "LogisticRegression"):
+        lies.unless(isinstance(punished, bool), "penalize_intercept")
+        lies.unless(math.isfinite(scale) and scale > 0, "intercept_scaling")
+        lies.unless(offset != "free" or scale == 1.0, "intercept_scaling")
+        lies.unless(p.get("multi_class", "ovr") in ("ovr", "auto", "deprecated"), "multi_class")
+    if name == "LinearSVC":
+        lies.unless(p["penalty"] == "l1", "penalty")
+        lies.unless(p["loss"] == "squared_hinge", "loss")
+    if name == "LogisticRegression":
+        lies.unless(p.get("penalty", "deprecated") == "deprecated", "penalty")
     case.same(lies, "tol", p["tol"], case.block["tol"])
     lies.unless(number(case.block["tol"]) >= 0, "tol")
 

@@ -73,7 +73,7 @@ def _of_classes(parameters: dict[str, Any], loss: str, l1: float) -> dict[str, A
     fit, punished = parameters.get("fit_intercept"), parameters.get("penalize_intercept", False)
     scale = _number(parameters, "intercept_scaling") if "intercept_scaling" in parameters else 1.0
     offset = None
-    if isinstance(fit, bool) and isinstance(punished, bool) and math.isfinite(scale):
+    if isinstance(fit, bool) and isinstance(punished, bool) and math.isfinite(scale) and scale > 0.0:
         offset = "none" if not fit else "penalised" if punished else "free" if scale == 1.0 else None
     return {
         "loss": loss, "C": _number(parameters, "C"), "l1": l1, "l2": 1.0 - l1, "epsilon": 0.0, "positive": False,
