@@ -27,7 +27,8 @@ WRONG = (np.float64(-1.5), np.int64(-7), np.str_("nonsense"), [np.int64(-7)], {n
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_no_estimator_shows_numpys_names(name):
+def test_no_estimator_shows_numpys_names(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a word in the place of ``checkpoint`` is a file
     told = 0
     # Of a bad random_state scikit-learn speaks.
     for parameter in sorted({*getattr(gapless, name)().get_params(deep=False)} - {"random_state"}):
