@@ -7,21 +7,22 @@ from typing import Any
 
 import typer
 
+from gapless._runtime.lazy import load
 from gapless._runtime.written import written
 from gapless.cli.output import print_json, print_line, print_title
 
 
 def print_plan(given: Sequence[str], json: bool) -> None:
     """Print the plan; ``given`` are numbers by name: rows=1e9 columns=100 workers=100."""
-    from gapless._runtime.threads import one_blas_thread, thread_team  # with numpy, which the help does without
-    from gapless.backends.blocks.plan import Cluster, measure_rates, plan, steps
-
-    cluster = _read(given, Cluster())
-    with one_blas_thread(), thread_team(1):
-        rates = measure_rates(int(cluster.columns))
+    # With numpy, which the help does without.
+    threads: Any = load("gapless._runtime.threads")
+    plans: Any = load("gapless.backends.blocks.plan")
+    cluster = _read(given, plans.Cluster())
+    with threads.one_blas_thread(), threads.thread_team(1):
+        rates = plans.measure_rates(int(cluster.columns))
     told: dict[str, Any] = {}
-    for loss in steps():
-        found = plan(cluster, rates, loss)
+    for loss in plans.steps():
+        found = plans.plan(cluster, rates, loss)
         told[loss] = {**found._asdict(), "seconds": found.seconds}
     if json:
         print_json({"command": "doctor", "cluster": cluster._asdict(), "measured_here": rates._asdict(), "plan": told})
