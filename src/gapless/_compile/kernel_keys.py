@@ -83,7 +83,8 @@ def imports(module: str) -> frozenset[str]:
             up = here[: len(here) + 1 - (len(origin) - len(rest))]
             origin = ".".join([*up, rest]) if rest else ".".join(up)
         found.add(origin)
-        found.update(f"{origin}.{name}" for name in re.findall(r"\w+", names))
+        named = re.sub(r"\bas\s+\w+", "", names)  # what a name is called here names no file
+        found.update(f"{origin}.{name}" for name in re.findall(r"\w+", named))
     return frozenset(
         name
         for name in found
