@@ -193,7 +193,7 @@ while counted < wanted and tries < 10 * wanted:
     sent = []
     moment = random.uniform(0.0, usual[k])
     timer = threading.Timer(moment, press)
-    raised = False
+    raised, begun = False, np.inf  # a press before the fit began is not counted
     try:
         timer.start()
         begun = time.perf_counter()
